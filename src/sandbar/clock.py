@@ -1,0 +1,38 @@
+"""The only place that reads the time.
+
+Instants are whole microseconds since 1970 in UTC; text is RFC 3339 with a `Z`.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def now_us() -> int:
+    """The wall clock, in microseconds."""
+    return time.time_ns() // 1000
+
+
+def monotonic_s() -> float:
+    """A clock that never steps, for deadlines and durations."""
+    return time.monotonic()
+
+
+def pause_s(seconds: float) -> None:
+    """Let this thread rest."""
+    time.sleep(seconds)
+
+
+def instant_text(instant_us: int) -> str:
+    """`2026-11-15T12:00:00Z`, with as many digits of the second as are needed."""
+    moment = _EPOCH + timedelta(microseconds=instant_us)
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def instant_us(moment: datetime) -> int:
+    """Microseconds of a moment that knows its time zone."""
+    return (moment - _EPOCH) // _MICROSECOND

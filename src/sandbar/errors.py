@@ -1,0 +1,85 @@
+"""Every error that a caller can see, in one tree.
+
+    Problem(code, message, *, hint, data)
+    ├─ the caller's:  Incorrect  Unauthenticated  Forbidden  NotFound
+    │                 Conflict   Unsupported      TooMany
+    └─ ours:          Unavailable  Interrupted  Fault
+
+The class is the category: each surface maps categories to its wire form in one table.
+`code` is a stable dotted string, `hint` says what to try next, `data` is safe to print as JSON.
+Programmer errors are assertions, never Problems.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Problem(Exception):
+    """What went wrong, said so that a person or an agent can act on it."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        hint: str | None = None,
+        data: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.data = data or {}
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.code}){' Hint: ' + self.hint if self.hint else ''}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.code, self.message, self.hint, self.data)
+
+
+def _rebuild(
+    kind: type[Problem], code: str, message: str, hint: str | None, data: dict[str, Any]
+) -> Problem:
+    return kind(code, message, hint=hint, data=data)
+
+
+class Incorrect(Problem):
+    """The request is wrong as it stands; repeating it cannot help."""
+
+
+class Unauthenticated(Problem):
+    """Nobody we know is asking."""
+
+
+class Forbidden(Problem):
+    """We know who is asking, and the answer is no."""
+
+
+class NotFound(Problem):
+    """The thing named does not exist (or must look as if it did not)."""
+
+
+class Conflict(Problem):
+    """The request was overtaken by, or contradicts, what is stored."""
+
+
+class Unsupported(Problem):
+    """A sensible wish that this system does not grant."""
+
+
+class TooMany(Problem):
+    """Within one's rights, but too often or too much."""
+
+
+class Unavailable(Problem):
+    """We cannot do it now; the same request may work later."""
+
+
+class Interrupted(Problem):
+    """Stopped before the end: deadline, cancellation or shutdown."""
+
+
+class Fault(Problem):
+    """A defect of ours."""

@@ -1,0 +1,41 @@
+"""Keywords: `ns/name` strings that name classes, properties and entities.
+
+A leading colon is accepted on the way in and never written on the way out.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sandbar.errors import Incorrect
+
+MAX_BYTES = 255  # an ident must fit an index key whole
+
+_NAME = r"[\w*!?$%&=<>.+\-'#]+"
+_NAMESPACE = r"[^\W\d][\w.\-]*"
+_IDENT = re.compile(rf"{_NAMESPACE}/{_NAME}")
+_KEYWORD = re.compile(rf"(?:{_NAMESPACE}/)?{_NAME}")
+
+
+def parse_ident(text: str) -> str:
+    """The canonical form of a name that must have a namespace, such as `zorp/Boot`."""
+    return _parse(text, _IDENT, "an ident is written ns/name, for example zorp/Boot")
+
+
+def parse_keyword(text: str) -> str:
+    """The canonical form of a keyword value, whose namespace is optional."""
+    return _parse(text, _KEYWORD, "a keyword is written name or ns/name, for example status/open")
+
+
+def looks_like_ident(text: str) -> bool:
+    """Whether the text could name an entity."""
+    return _IDENT.fullmatch(text.removeprefix(":")) is not None
+
+
+def _parse(text: str, grammar: re.Pattern[str], hint: str) -> str:
+    name = text.removeprefix(":")
+    if len(name.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        raise Incorrect("keyword.too-long", f"a keyword has at most {MAX_BYTES} bytes", hint=hint)
+    if grammar.fullmatch(name) is None:
+        raise Incorrect("keyword.malformed", f"{text[:80]!r} is not a keyword", hint=hint)
+    return name
