@@ -1,0 +1,148 @@
+"""The store's contract: rows, snapshots and transactions of one workspace at a time.
+
+The store keeps documents, their index keys and their past. It knows nothing of classes,
+properties or validity: those are numbers to it. Both implementations (`sqlite/`, `postgres/`)
+pass the same contract tests; what differs is declared nowhere, because nothing may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol, TypeVar
+
+from sandbar.store.plan import Transaction
+from sandbar.store.rows import Head, Record, Row, State, TxRow, Version
+from sandbar.store.scan import Found, Key, Scan
+
+
+T = TypeVar("T")
+
+
+class Wanted(NamedTuple):
+    """What a transaction is likely to read, so that a remote store can fetch it in one go."""
+
+    ids: tuple[int, ...] = ()
+    keys: tuple[tuple[int, Key], ...] = ()
+
+
+NOTHING_WANTED = Wanted()
+
+
+class Reads(Protocol):
+    """Reads that every snapshot and every write session offers."""
+
+    def entity(self, id: int) -> Row | None:
+        """The current row of an entity."""
+
+    def find(self, property: int, key: Key) -> list[int]:
+        """Ids of the entities that hold this key now, lowest first."""
+
+    def referrers(self, key: Key, properties: Sequence[int], limit: int) -> list[tuple[int, int]]:
+        """(property, id) pairs that hold this key in any of the properties now."""
+
+    def secret(self, id: int, property: int) -> str | None:
+        """The hash kept for a secret slot."""
+
+    def scan(self, scan: Scan) -> list[Found]:
+        """One page of an index walk."""
+
+
+class Snapshot(Reads, Protocol):
+    """A consistent view of one workspace; everything read through it belongs together."""
+
+    state: State
+
+    def entity_as_of(self, id: int, t: int) -> Row | None:
+        """The row of an entity as it was right after transaction `t`."""
+
+    def find_as_of(self, property: int, key: Key, t: int) -> list[int]:
+        """Ids of the entities that held this key right after transaction `t`."""
+
+    def instances(self, classes: Sequence[int]) -> list[Row]:
+        """All current rows of these classes: for small populations such as the metamodel."""
+
+    def instances_as_of(self, classes: Sequence[int], type_property: int, t: int) -> list[Row]:
+        """The same as of the past."""
+
+    def versions(self, id: int, *, after: int, limit: int) -> list[Version]:
+        """The versions of an entity with t > `after`, oldest first, the current one included."""
+
+    def transactions(self, *, after: int, limit: int) -> list[TxRow]:
+        """Transactions with t > `after`, oldest first."""
+
+    def transaction_at(self, instant_us: int) -> int:
+        """The last t committed at or before this instant (0 if there was none)."""
+
+    def schema_changes(self) -> list[int]:
+        """Every t that changed the metamodel, ascending."""
+
+    def explain(self, scan: Scan) -> str:
+        """The database's own plan for this scan, for tests and curious people."""
+
+
+class Store(Protocol):
+    """One database: a file or a PostgreSQL database with many workspaces in it."""
+
+    def workspace(self, name: str) -> int | None:
+        """The number of the workspace of that name."""
+
+    def create_workspace(self, name: str) -> int:
+        """Make an empty workspace; an existing one of that name is simply returned."""
+
+    def point(self, ws: int, id: int) -> tuple[Head, Row | None]:
+        """One entity by id together with the workspace's head, in one statement."""
+
+    def point_by_key(self, ws: int, property: int, key: Key) -> tuple[Head, Row | None]:
+        """One entity by the key of a unique slot, likewise."""
+
+    def point_as_of(self, ws: int, id: int, t: int) -> tuple[Head, Row | None]:
+        """One entity as of the past, likewise."""
+
+    def snapshot(self, ws: int) -> AbstractContextManager[Snapshot]:
+        """A consistent view for several reads."""
+
+    def submit(
+        self,
+        ws: int,
+        work: Callable[[Transaction], T],
+        *,
+        wanted: Wanted = NOTHING_WANTED,
+        alone: bool = False,
+        deadline_s: float | None = None,
+    ) -> Future[T]:
+        """Queue a transaction; the future resolves after its commit, never before."""
+
+    def open_transaction(self) -> Transaction | None:
+        """The transaction that the calling thread is inside of, if any."""
+
+    def close(self) -> None:
+        """Finish what is queued, then let go of everything."""
+
+
+def unique_wanted(parts: Iterable[Wanted]) -> Wanted:
+    """All that several transactions want, each thing once."""
+    ids: dict[int, None] = {}
+    keys: dict[tuple[int, Key], None] = {}
+    for part in parts:
+        ids.update(dict.fromkeys(part.ids))
+        keys.update(dict.fromkeys(part.keys))
+    return Wanted(tuple(ids), tuple(keys))
+
+
+__all__ = [
+    "NOTHING_WANTED",
+    "Head",
+    "Reads",
+    "Record",
+    "Row",
+    "Snapshot",
+    "State",
+    "Store",
+    "Transaction",
+    "TxRow",
+    "Version",
+    "Wanted",
+    "unique_wanted",
+]

@@ -1,0 +1,148 @@
+"""Running a batch: plan every item, apply all rows at once, commit once, answer afterwards.
+
+If the database refuses the batch (disk full, statement interrupted, connection lost before
+COMMIT), nothing of it was kept; its items are then run again, each in a transaction of its own,
+so that only the guilty ones fail. Closures must therefore be safe to run more than once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+from sandbar import clock
+from sandbar.errors import Interrupted, Problem, Unavailable
+from sandbar.store.api import Wanted, unique_wanted
+from sandbar.store.plan import Base, Plan, RunAlone, Transaction
+from sandbar.store.rows import State
+
+
+class InDoubt(Unavailable):
+    """The connection broke during COMMIT and the outcome could not be found out."""
+
+
+class WriteSession(Base, Protocol):
+    """An open database transaction that holds the lock of one workspace."""
+
+    state: State
+
+    def prefetch(self, wanted: Wanted) -> None:
+        """Fetch what the batch is likely to read."""
+
+    def is_open(self) -> bool:
+        """Whether the database transaction is still the one that was begun."""
+
+    def commit(self) -> None:
+        """Make it durable; raises `InDoubt` only if that is what it is."""
+
+    def rollback(self) -> None:
+        """Give everything up; never raises for a transaction that is gone already."""
+
+
+class Item:
+    """One queued transaction and the future of whoever waits for it."""
+
+    __slots__ = ("alone", "deadline_s", "error", "future", "value", "wanted", "work")
+
+    def __init__(
+        self,
+        work: Callable[[Transaction], Any],
+        wanted: Wanted,
+        *,
+        alone: bool,
+        deadline_s: float | None,
+    ) -> None:
+        self.work = work
+        self.wanted = wanted
+        self.alone = alone
+        self.deadline_s = deadline_s
+        self.future: Future[Any] = Future()
+        self.value: Any = None
+        self.error: BaseException | None = None
+
+    def answer(self) -> None:
+        """Tell the waiting caller; the last thing that happens to an item."""
+        if self.future.done():
+            return
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.value)
+
+
+def run_batch(
+    begin: Callable[[], WriteSession],
+    items: list[Item],
+    enter: Callable[[Transaction | None], None],
+) -> None:
+    """Run the items to their answers. `enter` is told which transaction is open, if any."""
+    alone = len(items) == 1 and items[0].alone
+    for item in _attempt(begin, items, enter, alone=alone):
+        _attempt(begin, [item], enter, alone=True)
+    for item in items:
+        item.answer()
+
+
+def _attempt(
+    begin: Callable[[], WriteSession],
+    items: list[Item],
+    enter: Callable[[Transaction | None], None],
+    *,
+    alone: bool,
+) -> list[Item]:
+    """Run the items in one database transaction; returns those that must run alone."""
+    session: WriteSession | None = None
+    try:
+        session = begin()
+        session.prefetch(unique_wanted(item.wanted for item in items))
+        plan = Plan(session.state)
+        deferred = _plan_items(session, plan, items, enter, alone=alone)
+        if plan.is_empty():
+            session.rollback()
+        else:
+            session.apply(plan)
+            session.commit()
+    except Problem as problem:
+        if session is not None:
+            session.rollback()
+        if alone or isinstance(problem, InDoubt):
+            for item in items:
+                item.error = problem
+            return []
+        return items
+    except BaseException:
+        if session is not None:
+            session.rollback()
+        raise
+    return deferred
+
+
+def _plan_items(
+    session: WriteSession,
+    plan: Plan,
+    items: list[Item],
+    enter: Callable[[Transaction | None], None],
+    *,
+    alone: bool,
+) -> list[Item]:
+    deferred = []
+    for item in items:
+        item.value = item.error = None
+        if item.deadline_s is not None and clock.monotonic_s() > item.deadline_s:
+            item.error = Interrupted("deadline.passed", "the deadline passed before the write began")
+            continue
+        tx = Transaction(plan, session, alone=alone)
+        enter(tx)
+        try:
+            item.value = item.work(tx)
+            tx.finish()
+        except RunAlone:
+            deferred.append(item)
+        except Exception as error:
+            item.error = error
+        finally:
+            enter(None)
+        if not session.is_open():
+            raise Unavailable("store.rolled-back", "the database gave up the whole transaction")
+    return deferred

@@ -1,0 +1,261 @@
+"""A batch of transactions, planned in memory before a single row is written.
+
+Each transaction reads the database through the changes of those before it in the batch, and
+collects its own changes as rows. One that fails is simply not absorbed, so it needs no savepoint
+and cannot hurt its neighbours; the rows of the others are applied together.
+
+A state that held for no time (begun and ended by the same transaction) leaves no trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from sandbar import clock
+from sandbar.errors import Fault
+from sandbar.store.rows import Record, Row, State, TxRow
+from sandbar.store.scan import Found, Key, Scan, level_of
+
+Pair = tuple[int, Key]  # property and key
+
+
+class PastRow(NamedTuple):
+    """A value that held in `since <= t < until`."""
+
+    property: int
+    key: Key
+    level: int
+    since: int
+    id: int
+    until: int
+
+
+class Change(NamedTuple):
+    """The net change of one entity in one transaction; no document means deletion."""
+
+    id: int
+    cls: int
+    doc: str | None
+    begun: Sequence[Pair]
+    ended: Sequence[Pair]
+
+
+class RunAlone(Exception):
+    """Raised inside a transaction that cannot share a batch: it is run again by itself."""
+
+
+class Base(Protocol):
+    """What planning needs of the write session underneath."""
+
+    def entity(self, id: int) -> Row | None: ...
+    def find(self, property: int, key: Key) -> list[int]: ...
+    def referrers(
+        self, key: Key, properties: Sequence[int], limit: int
+    ) -> list[tuple[int, int]]: ...
+    def secret(self, id: int, property: int) -> str | None: ...
+    def recall(self, principal: str, key: str) -> Record | None: ...
+    def scan(self, scan: Scan) -> list[Found]: ...
+    def instances(self, classes: Sequence[int]) -> list[Row]: ...
+    def apply(self, plan: Plan) -> None: ...
+
+
+class Plan:
+    """The rows of a batch, and the view of the database that they add up to."""
+
+    def __init__(self, state: State) -> None:
+        self.t = state.t
+        self.next_id = state.next_id
+        self.generation = state.generation
+        self.epoch = state.epoch
+        self.instant_us = state.instant_us
+        self.rows: dict[int, Row | None] = {}
+        self.versions: dict[tuple[int, int], tuple[int, str | None]] = {}
+        self.begun: dict[Pair, dict[int, int]] = {}
+        self.ended: dict[Pair, dict[int, int]] = {}
+        self.past: list[PastRow] = []
+        self.transactions: list[tuple[TxRow, bool]] = []
+        self.secrets: dict[tuple[int, int], str | None] = {}
+        self.records: dict[tuple[str, str], Record] = {}
+
+    def is_empty(self) -> bool:
+        """Whether applying this plan would write anything."""
+        return not (self.transactions or self.records)
+
+    def absorb(self, tx: Transaction) -> None:
+        """Take over a transaction that ran to its end."""
+        for change in tx.changes:
+            self._take(change, tx.t)
+        self.secrets.update(tx.secrets)
+        self.records.update(tx.records)
+        self.next_id = tx.next_id
+        if tx.changed_ids:
+            self.t = tx.t
+            self.instant_us = tx.instant_us
+            ids = tuple(sorted(tx.changed_ids))
+            row = TxRow(tx.t, tx.instant_us, tx.principal, tx.reason, ids)
+            self.transactions.append((row, tx.changes_schema))
+            self.generation += tx.changes_schema
+
+    def flush(self, base: Base) -> None:
+        """Write the rows planned so far and forget them; counters and records stay planned."""
+        base.apply(self)
+        self.rows, self.versions, self.begun, self.ended = {}, {}, {}, {}
+        self.past, self.secrets = [], {}
+
+    def _take(self, change: Change, t: int) -> None:
+        for pair in change.ended:
+            self._end(pair, change.id, t)
+        for pair in change.begun:
+            self._begin(pair, change.id, t)
+        if change.doc is None:
+            self.rows[change.id] = None
+            self.versions[change.id, t] = (change.cls, None)
+        else:
+            self.rows[change.id] = Row(change.id, change.cls, t, change.doc)
+
+    def supersede(self, row: Row, t: int) -> None:
+        """Keep a state that ends at `t` as a version, unless it began there too."""
+        if row.t != t:
+            self.versions[row.id, row.t] = (row.cls, row.doc)
+
+    def _begin(self, pair: Pair, id: int, t: int) -> None:
+        self.begun.setdefault(pair, {})[id] = t
+
+    def _end(self, pair: Pair, id: int, t: int) -> None:
+        since = self.begun.get(pair, {}).pop(id, None)
+        if since is None:
+            self.ended.setdefault(pair, {})[id] = t
+        elif since != t:
+            self.past.append(PastRow(*pair, level_of(since, t), since, id, t))
+
+
+class Transaction:
+    """One atomic write: reads see everything before it, changes wait for the commit."""
+
+    def __init__(self, plan: Plan, base: Base, *, alone: bool) -> None:
+        self._plan = plan
+        self._base = base
+        self.alone = alone
+        self.t = plan.t + 1
+        self.next_id = plan.next_id
+        self.instant_us = max(clock.now_us(), plan.instant_us + 1)
+        self.generation = plan.generation
+        self.epoch = plan.epoch
+        self.principal = ""
+        self.reason: str | None = None
+        self.changes: list[Change] = []
+        self.changed_ids: set[int] = set()
+        self.changes_schema = False
+        self.secrets: dict[tuple[int, int], str | None] = {}
+        self.records: dict[tuple[str, str], Record] = {}
+        self._superseded: list[Row] = []
+
+    # --- reads -----------------------------------------------------------------------------
+
+    def entity(self, id: int) -> Row | None:
+        """The row of an entity as earlier transactions left it."""
+        rows = self._plan.rows
+        return rows[id] if id in rows else self._base.entity(id)
+
+    def find(self, property: int, key: Key) -> list[int]:
+        """Ids of the entities that hold this key."""
+        ids = self._base.find(property, key)
+        pair = (property, key)
+        ended = self._plan.ended.get(pair)
+        begun = self._plan.begun.get(pair)
+        if not ended and not begun:
+            return ids
+        return sorted((set(ids) - set(ended or ())) | set(begun or ()))
+
+    def referrers(self, key: Key, properties: Sequence[int], limit: int) -> list[tuple[int, int]]:
+        """(property, id) pairs that hold this key in any of the properties."""
+        found = set(self._base.referrers(key, properties, limit + self._ended_count(key)))
+        for property in properties:
+            pair = (property, key)
+            found.difference_update((property, id) for id in self._plan.ended.get(pair, ()))
+            found.update((property, id) for id in self._plan.begun.get(pair, ()))
+        return sorted(found)[:limit]
+
+    def secret(self, id: int, property: int) -> str | None:
+        """The hash kept for a secret slot."""
+        for secrets in (self.secrets, self._plan.secrets):
+            if (id, property) in secrets:
+                return secrets[id, property]
+        return self._base.secret(id, property)
+
+    def recall(self, principal: str, key: str) -> Record | None:
+        """What is remembered of a request with this idempotency key."""
+        return self._plan.records.get((principal, key)) or self._base.recall(principal, key)
+
+    def scan(self, scan: Scan) -> list[Found]:
+        """One page of an index walk that sees this transaction's own changes."""
+        self.require_alone()
+        self._flush()
+        return self._base.scan(scan)
+
+    def instances(self, classes: Sequence[int]) -> list[Row]:
+        """All rows of these classes, this transaction's own changes included."""
+        self.require_alone()
+        self._flush()
+        return self._base.instances(classes)
+
+    # --- writes ----------------------------------------------------------------------------
+
+    def new_id(self) -> int:
+        """A number that no entity of this workspace has ever had."""
+        id = self.next_id
+        self.next_id += 1
+        return id
+
+    def change(self, change: Change, before: Row | None) -> None:
+        """Plan one entity's change; `before` is its row as `entity` gave it."""
+        if change.doc is None and before is None:
+            raise Fault("store.absent", f"entity {change.id} cannot be deleted: it is not there")
+        if before is not None:
+            self._superseded.append(before)
+        self.changes.append(change)
+        self.changed_ids.add(change.id)
+
+    def keep_secret(self, id: int, property: int, hashed: str | None) -> None:
+        """Set or clear the hash of a secret slot; the change is attributed, the value is not kept."""
+        self.secrets[id, property] = hashed
+        self.changed_ids.add(id)
+
+    def remember(self, principal: str, key: str, digest: str, receipt: str) -> None:
+        """Keep the receipt of a request, also of one that changed nothing."""
+        self.records[principal, key] = Record(digest, receipt, self.instant_us)
+
+    def attribute(self, principal: str, reason: str | None) -> None:
+        """Say who writes, and why."""
+        self.principal, self.reason = principal, reason
+
+    def bump_schema(self) -> None:
+        """Declare that this transaction changes the metamodel."""
+        self.require_alone()
+        self.changes_schema = True
+
+    def require_alone(self) -> None:
+        """Go on only if no other transaction shares the batch."""
+        if not self.alone:
+            raise RunAlone
+
+    def finish(self) -> None:
+        """Hand the collected changes to the plan."""
+        for row in self._superseded:
+            self._plan.supersede(row, self.t)
+        self._plan.absorb(self)
+
+    def _flush(self) -> None:
+        if not (self.changes or self.secrets):
+            return
+        for row in self._superseded:
+            self._plan.supersede(row, self.t)
+        for change in self.changes:
+            self._plan._take(change, self.t)
+        self._plan.secrets.update(self.secrets)
+        self._plan.flush(self._base)
+        self.changes, self._superseded, self.secrets = [], [], {}
+
+    def _ended_count(self, key: Key) -> int:
+        return sum(len(ids) for (_, ended), ids in self._plan.ended.items() if ended == key)

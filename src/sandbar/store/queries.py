@@ -1,0 +1,20 @@
+"""Named queries: SQL lives in `.sql` files, each statement under a line `-- name: it`."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+from types import SimpleNamespace
+
+_NAME = re.compile(r"^-- name: ([a-z_]+)[ \t]*$", re.MULTILINE)
+
+
+@cache
+def load_queries(package: str, file: str) -> SimpleNamespace:
+    """The statements of a file as attributes: `queries.entity_by_id`."""
+    text = resources.files(package).joinpath(file).read_text(encoding="utf-8")
+    parts = _NAME.split(text)[1:]
+    return SimpleNamespace(
+        {name: body.strip().rstrip(";") for name, body in zip(parts[::2], parts[1::2], strict=True)}
+    )

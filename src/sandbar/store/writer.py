@@ -1,0 +1,148 @@
+"""The group-commit writer: queues per workspace, served in turn by a few threads.
+
+Whoever writes queues a closure and waits for its future; a worker takes all that is queued for a
+workspace (up to a limit) and runs it as one batch. A workspace is never served by two workers at
+once. On an unexpected error the batch fails with a typed error and the worker goes on.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+import structlog
+import uuid_utils
+
+from sandbar import clock
+from sandbar.errors import Fault, TooMany, Unavailable
+from sandbar.store.batch import Item, WriteSession, run_batch
+from sandbar.store.plan import Transaction
+
+BATCH_ITEMS_MAX = 256
+QUEUED_ITEMS_MAX = 20_000
+_BATCHES_BEFORE_PAUSE = 10
+_PAUSE_S = 0.002
+
+log = structlog.get_logger(__name__)
+
+
+class Connector(Protocol):
+    """What a worker needs of its store."""
+
+    def begin(self, ws: int) -> WriteSession:
+        """Open a database transaction and take the workspace's lock."""
+
+    def reset(self) -> None:
+        """Throw the connection away; the next `begin` makes a new one."""
+
+    def close(self) -> None:
+        """Let go of the connection."""
+
+
+class Writer:
+    """Threads that turn queued closures into durable batches."""
+
+    def __init__(self, connect: Callable[[], Connector], *, workers: int, yields: bool) -> None:
+        self._condition = threading.Condition()
+        self._queues: dict[int, deque[Item]] = {}
+        self._ready: deque[int] = deque()
+        self._busy: set[int] = set()
+        self._closing = False
+        self._yields = yields
+        self._local = threading.local()
+        self._threads = [
+            threading.Thread(
+                target=self._work, args=(connect,), name=f"sandbar-writer-{n}", daemon=True
+            )
+            for n in range(workers)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, ws: int, item: Item) -> None:
+        """Queue an item; its future resolves after the commit."""
+        if threading.current_thread() in self._threads:
+            raise Fault(
+                "writer.reentrant",
+                "a write was started from inside the writer, outside the open transaction",
+                hint="use the transaction that the handler was given",
+            )
+        with self._condition:
+            if self._closing:
+                raise Unavailable("store.closed", "this database has been closed")
+            queue = self._queues.setdefault(ws, deque())
+            if len(queue) >= QUEUED_ITEMS_MAX:
+                raise TooMany("store.queue-full", "too many writes are waiting", hint="slow down")
+            queue.append(item)
+            if ws not in self._busy and len(queue) == 1:
+                self._ready.append(ws)
+                self._condition.notify()
+
+    def open_transaction(self) -> Transaction | None:
+        """The transaction that the calling thread is inside of."""
+        tx: Transaction | None = getattr(self._local, "tx", None)
+        return tx
+
+    def close(self) -> None:
+        """Drain the queues, then stop."""
+        with self._condition:
+            self._closing = True
+            self._condition.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    def _enter(self, tx: Transaction | None) -> None:
+        self._local.tx = tx
+
+    def _work(self, connect: Callable[[], Connector]) -> None:
+        connector = connect()
+        batches = 0
+        while (taken := self._take()) is not None:
+            ws, items = taken
+            self._run(connector, ws, items)
+            batches = batches + 1 if self._release(ws) else 0
+            if self._yields and batches >= _BATCHES_BEFORE_PAUSE:
+                # SQLite has no queue for its lock: without a pause other processes starve.
+                clock.pause_s(_PAUSE_S)
+                batches = 0
+        connector.close()
+
+    def _run(self, connector: Connector, ws: int, items: list[Item]) -> None:
+        try:
+            run_batch(lambda: connector.begin(ws), items, self._enter)
+        except BaseException:  # noqa: BLE001 - the writer must outlive any defect in a batch
+            fault_id = str(uuid_utils.uuid7())
+            log.exception("writer.batch-failed", fault_id=fault_id, items=len(items))
+            connector.reset()
+            for item in items:
+                item.error = Fault("writer.failed", "the write failed", data={"id": fault_id})
+                item.answer()
+
+    def _take(self) -> tuple[int, list[Item]] | None:
+        """Wait for work: a workspace and the items of its next batch; None when closing."""
+        with self._condition:
+            while not self._ready:
+                if self._closing:
+                    return None
+                self._condition.wait()
+            ws = self._ready.popleft()
+            self._busy.add(ws)
+            queue = self._queues[ws]
+            items = [queue.popleft()]
+            if not items[0].alone:
+                while queue and len(items) < BATCH_ITEMS_MAX and not queue[0].alone:
+                    items.append(queue.popleft())
+            return ws, items
+
+    def _release(self, ws: int) -> bool:
+        """Give the workspace back to the queue; True if more work is waiting anywhere."""
+        with self._condition:
+            self._busy.discard(ws)
+            if self._queues[ws]:
+                self._ready.append(ws)
+                self._condition.notify()
+            else:
+                del self._queues[ws]
+            return bool(self._ready)
