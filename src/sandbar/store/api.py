@@ -60,12 +60,6 @@ class Snapshot(Reads, Protocol):
     def find_as_of(self, property: int, key: Key, t: int) -> list[int]:
         """Ids of the entities that held this key right after transaction `t`."""
 
-    def instances(self, classes: Sequence[int]) -> list[Row]:
-        """All current rows of these classes: for small populations such as the metamodel."""
-
-    def instances_as_of(self, classes: Sequence[int], type_property: int, t: int) -> list[Row]:
-        """The same as of the past."""
-
     def versions(self, id: int, *, after: int, limit: int) -> list[Version]:
         """The versions of an entity with t > `after`, oldest first, the current one included."""
 

@@ -56,7 +56,6 @@ class Base(Protocol):
     def secret(self, id: int, property: int) -> str | None: ...
     def recall(self, principal: str, key: str) -> Record | None: ...
     def scan(self, scan: Scan) -> list[Found]: ...
-    def instances(self, classes: Sequence[int]) -> list[Row]: ...
     def apply(self, plan: Plan) -> None: ...
 
 
@@ -193,12 +192,6 @@ class Transaction:
         self.require_alone()
         self._flush()
         return self._base.scan(scan)
-
-    def instances(self, classes: Sequence[int]) -> list[Row]:
-        """All rows of these classes, this transaction's own changes included."""
-        self.require_alone()
-        self._flush()
-        return self._base.instances(classes)
 
     # --- writes ----------------------------------------------------------------------------
 

@@ -15,6 +15,5 @@ def load_queries(package: str, file: str) -> SimpleNamespace:
     """The statements of a file as attributes: `queries.entity_by_id`."""
     text = resources.files(package).joinpath(file).read_text(encoding="utf-8")
     parts = _NAME.split(text)[1:]
-    return SimpleNamespace(
-        {name: body.strip().rstrip(";") for name, body in zip(parts[::2], parts[1::2], strict=True)}
-    )
+    named = zip(parts[::2], parts[1::2], strict=True)
+    return SimpleNamespace(**{name: body.strip().rstrip(";") for name, body in named})

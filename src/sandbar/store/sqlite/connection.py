@@ -1,0 +1,81 @@
+"""Opening SQLite connections, and saying its errors in our words."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+import apsw
+
+from sandbar.errors import Fault, Incorrect, Interrupted, Problem, Unavailable
+
+_BUSY_TIMEOUT_MS = 5_000
+_READER_CACHE_KIB = 16_000
+_WRITER_CACHE_KIB = 32_000
+
+
+def open_writer(path: str) -> apsw.Connection:
+    """A connection that may write: every commit is synced to the disk."""
+    with translated():
+        connection = apsw.Connection(path)
+        connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
+        for pragma in (
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "foreign_keys=ON",
+            f"cache_size=-{_WRITER_CACHE_KIB}",
+            "trusted_schema=OFF",
+        ):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+        return connection
+
+
+def open_reader(path: str) -> apsw.Connection:
+    """A connection that cannot write, whatever it is told."""
+    with translated():
+        connection = apsw.Connection(path)
+        connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
+        for pragma in ("query_only=ON", f"cache_size=-{_READER_CACHE_KIB}", "trusted_schema=OFF"):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+        return connection
+
+
+class _Translated:
+    """A class and not a generator, because it stands on the hot path."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, apsw.Error):
+            raise problem_of(error) from error
+
+
+_TRANSLATED = _Translated()
+
+
+def translated() -> _Translated:
+    """Turn whatever SQLite raises into a Problem."""
+    return _TRANSLATED
+
+
+def problem_of(error: apsw.Error) -> Problem:
+    """SQLite's complaint, in our words."""
+    if isinstance(error, apsw.FullError):
+        return Unavailable("store.full", "the disk is full", hint="free some space, then retry")
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return Unavailable("store.busy", "another process holds the database", hint="retry soon")
+    if isinstance(error, apsw.InterruptError):
+        return Interrupted("store.interrupted", "the statement was interrupted")
+    if isinstance(error, apsw.CantOpenError | apsw.NotADBError | apsw.PermissionsError):
+        return Incorrect("store.cannot-open", f"this is no database that can be opened: {error}")
+    if isinstance(error, apsw.IOError | apsw.ReadOnlyError):
+        return Unavailable("store.io", "the disk refused a read or a write")
+    if isinstance(error, apsw.CorruptError):
+        return Unavailable("store.corrupt", "the database file is damaged", hint="restore a backup")
+    return Fault("store.failed", f"SQLite: {error}")

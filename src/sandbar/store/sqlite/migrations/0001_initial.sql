@@ -1,0 +1,99 @@
+-- The first schema.
+
+CREATE TABLE migration (
+  number  INTEGER PRIMARY KEY,
+  name    TEXT NOT NULL
+) STRICT;
+
+-- Counters of each workspace. epoch is drawn anew by a restore, so that a repeated t is noticed.
+CREATE TABLE workspace (
+  ws          INTEGER PRIMARY KEY,
+  name        TEXT NOT NULL UNIQUE,
+  t           INTEGER NOT NULL,
+  generation  INTEGER NOT NULL,
+  epoch       INTEGER NOT NULL,
+  next_id     INTEGER NOT NULL,
+  instant_us  INTEGER NOT NULL
+) STRICT;
+
+-- One row per committed transaction; ids is a JSON array of the entities it changed.
+CREATE TABLE tx (
+  ws          INTEGER NOT NULL,
+  t           INTEGER NOT NULL,
+  instant_us  INTEGER NOT NULL,
+  principal   TEXT NOT NULL,
+  reason      TEXT,
+  ids         TEXT NOT NULL,
+  is_schema   INTEGER NOT NULL,
+  nonce       BLOB NOT NULL,
+  PRIMARY KEY (ws, t)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX tx_by_instant ON tx (ws, instant_us);
+CREATE INDEX tx_of_schema ON tx (ws, t) WHERE is_schema = 1;
+
+-- The current document of every living entity. A rowid table on purpose: with the documents out
+-- of the key's tree, random reads among a million entities miss the page cache half as often.
+CREATE TABLE entity (
+  ws     INTEGER NOT NULL,
+  id     INTEGER NOT NULL,
+  class  INTEGER NOT NULL,
+  t      INTEGER NOT NULL,
+  doc    TEXT NOT NULL,
+  PRIMARY KEY (ws, id)
+) STRICT;
+
+-- Every superseded document under the t that brought it; a null document is a deletion.
+CREATE TABLE version (
+  ws     INTEGER NOT NULL,
+  id     INTEGER NOT NULL,
+  t      INTEGER NOT NULL,
+  class  INTEGER NOT NULL,
+  doc    TEXT,
+  PRIMARY KEY (ws, id, t)
+) STRICT, WITHOUT ROWID;
+
+-- Index of current values.
+CREATE TABLE slot (
+  ws        INTEGER NOT NULL,
+  property  INTEGER NOT NULL,
+  value     BLOB NOT NULL,
+  id        INTEGER NOT NULL,
+  since     INTEGER NOT NULL,
+  PRIMARY KEY (ws, property, value, id)
+) STRICT, WITHOUT ROWID;
+
+-- Index of ended values: they held in since <= t < until. level is the bit length of that span,
+-- so that a look at any moment touches one short range per level.
+CREATE TABLE past (
+  ws        INTEGER NOT NULL,
+  property  INTEGER NOT NULL,
+  value     BLOB NOT NULL,
+  level     INTEGER NOT NULL,
+  since     INTEGER NOT NULL,
+  id        INTEGER NOT NULL,
+  until     INTEGER NOT NULL,
+  PRIMARY KEY (ws, property, value, level, since, id)
+) STRICT, WITHOUT ROWID;
+
+-- Hashes of secret slots: in no document, version, index or export.
+CREATE TABLE secret (
+  ws        INTEGER NOT NULL,
+  id        INTEGER NOT NULL,
+  property  INTEGER NOT NULL,
+  hash      TEXT NOT NULL,
+  PRIMARY KEY (ws, id, property)
+) STRICT, WITHOUT ROWID;
+
+-- Receipts of requests that carried an idempotency key.
+CREATE TABLE idempotency (
+  ws          INTEGER NOT NULL,
+  principal   TEXT NOT NULL,
+  key         TEXT NOT NULL,
+  digest      TEXT NOT NULL,
+  receipt     TEXT NOT NULL,
+  instant_us  INTEGER NOT NULL,
+  PRIMARY KEY (ws, principal, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX idempotency_by_age ON idempotency (ws, instant_us);

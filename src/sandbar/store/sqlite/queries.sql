@@ -1,0 +1,129 @@
+-- name: workspace_by_name
+SELECT ws FROM workspace WHERE name = ?
+
+-- name: create_workspace
+INSERT INTO workspace (name, t, generation, epoch, next_id, instant_us)
+VALUES (?, 0, 0, ?, 1, 0) ON CONFLICT (name) DO NOTHING
+
+-- name: state
+SELECT t, generation, epoch, next_id, instant_us FROM workspace WHERE ws = ?
+
+-- name: save_state
+UPDATE workspace SET t = ?, generation = ?, next_id = ?, instant_us = ? WHERE ws = ?
+
+-- name: point
+SELECT w.t, w.generation, w.epoch, e.id, e.class, e.t, e.doc
+FROM workspace w LEFT JOIN entity e ON e.ws = w.ws AND e.id = ?
+WHERE w.ws = ?
+
+-- name: point_by_key
+SELECT w.t, w.generation, w.epoch, e.id, e.class, e.t, e.doc
+FROM workspace w
+LEFT JOIN slot s ON s.ws = w.ws AND s.property = ? AND s.value = ?
+LEFT JOIN entity e ON e.ws = s.ws AND e.id = s.id
+WHERE w.ws = ?
+LIMIT 1
+
+-- name: point_as_of
+SELECT w.t, w.generation, w.epoch, v.id, v.class, v.t, v.doc
+FROM workspace w LEFT JOIN (
+  SELECT id, class, t, doc FROM entity WHERE ws = ?1 AND id = ?2 AND t <= ?3
+  UNION ALL
+  SELECT id, class, t, doc FROM (
+    SELECT id, class, t, doc FROM version WHERE ws = ?1 AND id = ?2 AND t <= ?3
+    ORDER BY t DESC LIMIT 1)
+  LIMIT 1
+) v
+WHERE w.ws = ?1
+
+-- name: entity
+SELECT id, class, t, doc FROM entity WHERE ws = ? AND id = ?
+
+-- name: entity_as_of
+SELECT id, class, t, doc FROM entity WHERE ws = ?1 AND id = ?2 AND t <= ?3
+UNION ALL
+SELECT id, class, t, doc FROM (
+  SELECT id, class, t, doc FROM version WHERE ws = ?1 AND id = ?2 AND t <= ?3
+  ORDER BY t DESC LIMIT 1)
+LIMIT 1
+
+-- name: find
+SELECT id FROM slot WHERE ws = ? AND property = ? AND value = ? ORDER BY id
+
+-- name: find_as_of
+SELECT id FROM slot WHERE ws = ?1 AND property = ?2 AND value = ?3 AND since <= ?4
+UNION
+SELECT p.id FROM json_each(?5) l CROSS JOIN past p
+  ON p.ws = ?1 AND p.property = ?2 AND p.value = ?3
+ AND p.level = l.value ->> 0 AND p.since >= l.value ->> 1 AND p.since <= ?4 AND p.until > ?4
+ORDER BY id
+
+-- name: referrers
+SELECT property, id FROM slot
+WHERE ws = ?1 AND property IN (SELECT value FROM json_each(?2)) AND value = ?3
+ORDER BY property, id LIMIT ?4
+
+-- name: secret
+SELECT hash FROM secret WHERE ws = ? AND id = ? AND property = ?
+
+-- name: recall
+SELECT digest, receipt, instant_us FROM idempotency WHERE ws = ? AND principal = ? AND key = ?
+
+-- name: versions
+SELECT v.t, v.class, v.doc, x.instant_us, x.principal, x.reason FROM (
+  SELECT t, class, doc FROM version WHERE ws = ?1 AND id = ?2 AND t > ?3
+  UNION ALL
+  SELECT t, class, doc FROM entity WHERE ws = ?1 AND id = ?2 AND t > ?3
+) v JOIN tx x ON x.ws = ?1 AND x.t = v.t
+ORDER BY v.t LIMIT ?4
+
+-- name: transactions
+SELECT t, instant_us, principal, reason, ids FROM tx WHERE ws = ? AND t > ? ORDER BY t LIMIT ?
+
+-- name: transaction_at
+SELECT t FROM tx WHERE ws = ? AND instant_us <= ? ORDER BY instant_us DESC LIMIT 1
+
+-- name: schema_changes
+SELECT t FROM tx WHERE ws = ? AND is_schema = 1 ORDER BY t
+
+-- name: put_entity
+INSERT INTO entity (ws, id, class, t, doc) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (ws, id) DO UPDATE SET t = excluded.t, doc = excluded.doc
+
+-- name: drop_entity
+DELETE FROM entity WHERE ws = ? AND id = ?
+
+-- name: put_version
+INSERT INTO version (ws, id, t, class, doc) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (ws, id, t) DO UPDATE SET doc = excluded.doc
+
+-- name: begin_slot
+INSERT INTO slot (ws, property, value, id, since) VALUES (?, ?, ?, ?, ?)
+
+-- name: end_slot
+DELETE FROM slot WHERE ws = ? AND property = ? AND value = ? AND id = ? RETURNING since
+
+-- name: put_past
+INSERT INTO past (ws, property, value, level, since, id, until) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: put_transaction
+INSERT INTO tx (ws, t, instant_us, principal, reason, ids, is_schema, nonce)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: put_secret
+INSERT INTO secret (ws, id, property, hash) VALUES (?, ?, ?, ?)
+ON CONFLICT (ws, id, property) DO UPDATE SET hash = excluded.hash
+
+-- name: drop_secret
+DELETE FROM secret WHERE ws = ? AND id = ? AND property = ?
+
+-- name: put_record
+INSERT INTO idempotency (ws, principal, key, digest, receipt, instant_us)
+VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (ws, principal, key) DO UPDATE
+SET digest = excluded.digest, receipt = excluded.receipt, instant_us = excluded.instant_us
+
+-- name: forget_records
+DELETE FROM idempotency WHERE (ws, principal, key) IN (
+  SELECT ws, principal, key FROM idempotency WHERE ws = ? AND instant_us < ?
+  ORDER BY instant_us LIMIT 100)

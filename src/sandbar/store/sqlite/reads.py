@@ -1,0 +1,115 @@
+"""Reads of one workspace over one connection: shared by snapshots and the writer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import apsw
+import msgspec
+
+from sandbar.store.queries import load_queries
+from sandbar.store.rows import Row, State, TxRow, Version
+from sandbar.store.scan import Found, Key, Scan, levels_at
+from sandbar.store.sqlite.connection import translated
+from sandbar.store.sqlite.scans import compose_scan
+
+QUERIES = load_queries("sandbar.store.sqlite", "queries.sql")
+_DOCUMENT_AS_OF = load_queries("sandbar.store.sqlite", "scans.sql").document_as_of
+
+_ids = msgspec.json.Decoder(tuple[int, ...])
+
+
+class SqliteReads:
+    """A consistent view of one workspace: the connection has a transaction open."""
+
+    def __init__(self, connection: apsw.Connection, ws: int) -> None:
+        self._connection = connection
+        self._ws = ws
+        with translated():
+            self.state = State(*next(connection.execute(QUERIES.state, (ws,))))
+
+    def entity(self, id: int) -> Row | None:
+        """The current row of an entity."""
+        with translated():
+            for row in self._connection.execute(QUERIES.entity, (self._ws, id)):
+                return Row(*row)
+        return None
+
+    def entity_as_of(self, id: int, t: int) -> Row | None:
+        """The row of an entity right after transaction `t`."""
+        with translated():
+            for row in self._connection.execute(QUERIES.entity_as_of, (self._ws, id, t)):
+                return Row(*row) if row[3] is not None else None
+        return None
+
+    def find(self, property: int, key: Key) -> list[int]:
+        """Ids of the entities that hold this key now."""
+        with translated():
+            cursor = self._connection.execute(QUERIES.find, (self._ws, property, key))
+            return [id for (id,) in cursor]
+
+    def find_as_of(self, property: int, key: Key, t: int) -> list[int]:
+        """Ids of the entities that held this key right after transaction `t`."""
+        levels = msgspec.json.encode(levels_at(t)).decode()
+        bindings = (self._ws, property, key, t, levels)
+        with translated():
+            return [id for (id,) in self._connection.execute(QUERIES.find_as_of, bindings)]
+
+    def referrers(self, key: Key, properties: Sequence[int], limit: int) -> list[tuple[int, int]]:
+        """(property, id) pairs that hold this key now."""
+        wanted = msgspec.json.encode(list(properties)).decode()
+        bindings = (self._ws, wanted, key, limit)
+        with translated():
+            return [(p, id) for p, id in self._connection.execute(QUERIES.referrers, bindings)]
+
+    def secret(self, id: int, property: int) -> str | None:
+        """The hash kept for a secret slot."""
+        with translated():
+            for (hashed,) in self._connection.execute(QUERIES.secret, (self._ws, id, property)):
+                return str(hashed)
+        return None
+
+    def scan(self, scan: Scan) -> list[Found]:
+        """One page of an index walk."""
+        with translated():
+            cursor = self._connection.execute(*compose_scan(self._ws, scan))
+            if scan.as_of is None:
+                return [Found(*row) for row in cursor]
+            return self._documents(cursor.fetchall(), scan.as_of)
+
+    def explain(self, scan: Scan) -> str:
+        """SQLite's plan for this scan."""
+        sql, bindings = compose_scan(self._ws, scan)
+        cursor = self._connection.execute(f"EXPLAIN QUERY PLAN {sql}", bindings)
+        return "\n".join(row[3] for row in cursor)
+
+    def versions(self, id: int, *, after: int, limit: int) -> list[Version]:
+        """The versions of an entity with t > `after`, oldest first."""
+        with translated():
+            cursor = self._connection.execute(QUERIES.versions, (self._ws, id, after, limit))
+            return [Version(*row) for row in cursor]
+
+    def transactions(self, *, after: int, limit: int) -> list[TxRow]:
+        """Transactions with t > `after`, oldest first."""
+        with translated():
+            cursor = self._connection.execute(QUERIES.transactions, (self._ws, after, limit))
+            return [TxRow(t, at, who, why, _ids.decode(ids)) for t, at, who, why, ids in cursor]
+
+    def transaction_at(self, instant_us: int) -> int:
+        """The last t committed at or before this instant."""
+        with translated():
+            for (t,) in self._connection.execute(QUERIES.transaction_at, (self._ws, instant_us)):
+                return int(t)
+        return 0
+
+    def schema_changes(self) -> list[int]:
+        """Every t that changed the metamodel."""
+        with translated():
+            return [t for (t,) in self._connection.execute(QUERIES.schema_changes, (self._ws,))]
+
+    def _documents(self, places: list[tuple[Key, int]], t: int) -> list[Found]:
+        found = []
+        for key, id in places:
+            for cls, since, doc in self._connection.execute(_DOCUMENT_AS_OF, (self._ws, id, t)):
+                found.append(Found(key, id, cls, since, doc))
+        return found

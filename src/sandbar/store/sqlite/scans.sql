@@ -1,0 +1,31 @@
+-- Fragments from which scans.py composes index walks: one arm per index range.
+
+-- name: arm_now
+SELECT s.value AS key, s.id AS id, e.class AS class, e.t AS t, e.doc AS doc
+FROM slot s CROSS JOIN entity e ON e.ws = s.ws AND e.id = s.id
+WHERE s.ws = ? AND s.property = ?
+
+-- name: arm_slot_as_of
+SELECT s.value AS key, s.id AS id FROM slot s
+WHERE s.ws = ? AND s.property = ? AND s.since <= ?
+
+-- name: arm_past_as_of
+SELECT s.value AS key, s.id AS id FROM past s
+WHERE s.ws = ? AND s.property = ? AND s.since <= ? AND s.until > ?
+
+-- name: arm_level_as_of
+SELECT s.value AS key, s.id AS id FROM json_each(?) l CROSS JOIN past s
+  ON s.level = l.value ->> 0 AND s.since >= l.value ->> 1
+WHERE s.ws = ? AND s.property = ? AND s.since <= ? AND s.until > ?
+
+-- name: probe
+AND EXISTS (SELECT 1 FROM slot p WHERE p.ws = s.ws AND p.property = ? AND p.value IN ({keys})
+            AND p.id = s.id)
+
+-- name: document_as_of
+SELECT class, t, doc FROM entity WHERE ws = ?1 AND id = ?2 AND t <= ?3
+UNION ALL
+SELECT class, t, doc FROM (
+  SELECT class, t, doc FROM version WHERE ws = ?1 AND id = ?2 AND t <= ?3
+  ORDER BY t DESC LIMIT 1)
+LIMIT 1

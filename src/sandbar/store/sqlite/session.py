@@ -1,0 +1,151 @@
+"""The writer's side of SQLite: one open transaction, rows applied table by table."""
+
+from __future__ import annotations
+
+import apsw
+import msgspec
+import uuid_utils
+
+from sandbar.errors import Fault
+from sandbar.store.api import Wanted
+from sandbar.store.plan import PastRow, Plan
+from sandbar.store.rows import Record
+from sandbar.store.scan import level_of
+from sandbar.store.sqlite.connection import open_writer, translated
+from sandbar.store.sqlite.reads import QUERIES, SqliteReads
+
+RECORDS_KEPT_US = 7 * 24 * 3600 * 1_000_000
+
+
+class SqliteConnector:
+    """Owns the writing connection of one worker."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._connection: apsw.Connection | None = None
+
+    def begin(self, ws: int) -> SqliteSession:
+        """Take the database's write lock."""
+        if self._connection is None:
+            self._connection = open_writer(self._path)
+        with translated():
+            self._connection.execute("BEGIN IMMEDIATE")
+        return SqliteSession(self._connection, ws)
+
+    def reset(self) -> None:
+        """Throw the connection away, and with it whatever was open."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+class SqliteSession(SqliteReads):
+    """An open write transaction.
+
+    SQLite answers a full disk or an interrupted write by rolling everything back on its own; a
+    statement after that would run, and commit, by itself. So rows are written in `apply` only,
+    whose first error ends the session.
+    """
+
+    def prefetch(self, wanted: Wanted) -> None:
+        """Nothing to do: a look into the file is as cheap as one into memory."""
+
+    def is_open(self) -> bool:
+        """Whether SQLite still has our transaction open."""
+        return self._connection.in_transaction
+
+    def recall(self, principal: str, key: str) -> Record | None:
+        """What is remembered of a request with this idempotency key."""
+        with translated():
+            for row in self._connection.execute(QUERIES.recall, (self._ws, principal, key)):
+                return Record(*row)
+        return None
+
+    def apply(self, plan: Plan) -> None:
+        """Write the plan's rows; ends come before beginnings, so that values can be swapped."""
+        with translated():
+            self._apply_slots(plan)
+            self._apply_entities(plan)
+            self._apply_rest(plan)
+
+    def commit(self) -> None:
+        """Commit and sync."""
+        if not self._connection.in_transaction:
+            raise Fault("store.no-transaction", "the transaction ended before its commit")
+        with translated():
+            self._connection.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Give up, if there is anything left to give up."""
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    def _apply_slots(self, plan: Plan) -> None:
+        ws, many = self._ws, self._connection.executemany
+        past = plan.past + self._end_slots(plan)
+        if past:
+            many(QUERIES.put_past, [(ws, *row) for row in past])
+        many(
+            QUERIES.begin_slot,
+            [
+                (ws, property, key, id, since)
+                for (property, key), ids in plan.begun.items()
+                for id, since in ids.items()
+            ],
+        )
+
+    def _end_slots(self, plan: Plan) -> list[PastRow]:
+        past = []
+        for (property, key), ids in plan.ended.items():
+            for id, until in ids.items():
+                row = self._connection.execute(QUERIES.end_slot, (self._ws, property, key, id)).get
+                if row is None:
+                    raise Fault("store.index-hole", f"property {property} of {id} was not indexed")
+                since = int(row)
+                if since != until:
+                    past.append(PastRow(property, key, level_of(since, until), since, id, until))
+        return past
+
+    def _apply_entities(self, plan: Plan) -> None:
+        ws, many = self._ws, self._connection.executemany
+        if plan.versions:
+            many(
+                QUERIES.put_version,
+                [(ws, id, t, cls, doc) for (id, t), (cls, doc) in plan.versions.items()],
+            )
+        many(
+            QUERIES.put_entity,
+            [(ws, row.id, row.cls, row.t, row.doc) for row in plan.rows.values() if row],
+        )
+        gone = [(ws, id) for id, row in plan.rows.items() if row is None]
+        if gone:
+            many(QUERIES.drop_entity, gone)
+
+    def _apply_rest(self, plan: Plan) -> None:
+        ws, many = self._ws, self._connection.executemany
+        nonce = uuid_utils.uuid7().bytes
+        many(
+            QUERIES.put_transaction,
+            [
+                (ws, *tx[:4], msgspec.json.encode(tx.ids).decode(), int(is_schema), nonce)
+                for tx, is_schema in plan.transactions
+            ],
+        )
+        for (id, property), hashed in plan.secrets.items():
+            if hashed is None:
+                self._connection.execute(QUERIES.drop_secret, (ws, id, property))
+            else:
+                self._connection.execute(QUERIES.put_secret, (ws, id, property, hashed))
+        if plan.records:
+            many(
+                QUERIES.put_record,
+                [(ws, *who_key, *record) for who_key, record in plan.records.items()],
+            )
+            oldest = max(r.instant_us for r in plan.records.values()) - RECORDS_KEPT_US
+            self._connection.execute(QUERIES.forget_records, (ws, oldest))
+        state = (plan.t, plan.generation, plan.next_id, plan.instant_us, ws)
+        self._connection.execute(QUERIES.save_state, state)
