@@ -36,6 +36,9 @@ class Reads(Protocol):
     def entity(self, id: int) -> Row | None:
         """The current row of an entity."""
 
+    def entities(self, ids: Sequence[int], as_of: int | None = None) -> list[Row]:
+        """The rows of several entities, now or as of the past; those that are not there are left out."""
+
     def find(self, property: int, key: Key) -> list[int]:
         """Ids of the entities that hold this key now, lowest first."""
 

@@ -8,7 +8,7 @@ so that only the guilty ones fail. Closures must therefore be safe to run more t
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from typing import Any, Protocol
 
 from sandbar import clock
@@ -20,6 +20,13 @@ from sandbar.store.rows import State
 
 class InDoubt(Unavailable):
     """The connection broke during COMMIT and the outcome could not be found out."""
+
+
+class _NotBegun(Exception):
+    """No transaction could be begun, which is no item's fault and no item's to retry."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
 
 
 class WriteSession(Base, Protocol):
@@ -63,12 +70,13 @@ class Item:
 
     def answer(self) -> None:
         """Tell the waiting caller; the last thing that happens to an item."""
-        if self.future.done():
-            return
-        if self.error is not None:
-            self.future.set_exception(self.error)
-        else:
-            self.future.set_result(self.value)
+        try:
+            if self.error is not None:
+                self.future.set_exception(self.error)
+            else:
+                self.future.set_result(self.value)
+        except InvalidStateError:
+            pass  # answered already, or the caller has stopped waiting
 
 
 def run_batch(
@@ -76,10 +84,26 @@ def run_batch(
     items: list[Item],
     enter: Callable[[Transaction | None], None],
 ) -> None:
-    """Run the items to their answers. `enter` is told which transaction is open, if any."""
+    """Run the items to their answers. `enter` is told which transaction is open, if any.
+
+    Whatever is decided is answered at once, so that a later defect cannot deny it.
+    """
     alone = len(items) == 1 and items[0].alone
-    for item in _attempt(begin, items, enter, alone=alone):
-        _attempt(begin, [item], enter, alone=True)
+    waiting = items
+    try:
+        waiting = _attempt(begin, items, enter, alone=alone)
+        _answer([item for item in items if item not in waiting])
+        while waiting:
+            _attempt(begin, waiting[:1], enter, alone=True)
+            _answer(waiting[:1])
+            waiting = waiting[1:]
+    except _NotBegun as not_begun:
+        for item in waiting:
+            item.error = not_begun.problem
+        _answer(waiting)
+
+
+def _answer(items: list[Item]) -> None:
     for item in items:
         item.answer()
 
@@ -92,9 +116,11 @@ def _attempt(
     alone: bool,
 ) -> list[Item]:
     """Run the items in one database transaction; returns those that must run alone."""
-    session: WriteSession | None = None
     try:
         session = begin()
+    except Problem as problem:
+        raise _NotBegun(problem) from problem
+    try:
         session.prefetch(unique_wanted(item.wanted for item in items))
         plan = Plan(session.state)
         deferred = _plan_items(session, plan, items, enter, alone=alone)
@@ -104,16 +130,14 @@ def _attempt(
             session.apply(plan)
             session.commit()
     except Problem as problem:
-        if session is not None:
-            session.rollback()
+        session.rollback()
         if alone or isinstance(problem, InDoubt):
             for item in items:
                 item.error = problem
             return []
         return items
     except BaseException:
-        if session is not None:
-            session.rollback()
+        session.rollback()
         raise
     return deferred
 
@@ -129,8 +153,12 @@ def _plan_items(
     deferred = []
     for item in items:
         item.value = item.error = None
+        if item.future.cancelled():
+            continue
         if item.deadline_s is not None and clock.monotonic_s() > item.deadline_s:
-            item.error = Interrupted("deadline.passed", "the deadline passed before the write began")
+            item.error = Interrupted(
+                "deadline.passed", "the deadline passed before the write began"
+            )
             continue
         tx = Transaction(plan, session, alone=alone)
         enter(tx)
@@ -139,7 +167,7 @@ def _plan_items(
             tx.finish()
         except RunAlone:
             deferred.append(item)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever it raised is its caller's answer
             item.error = error
         finally:
             enter(None)

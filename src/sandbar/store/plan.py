@@ -84,7 +84,7 @@ class Plan:
     def absorb(self, tx: Transaction) -> None:
         """Take over a transaction that ran to its end."""
         for change in tx.changes:
-            self._take(change, tx.t)
+            self.take(change, tx.t)
         self.secrets.update(tx.secrets)
         self.records.update(tx.records)
         self.next_id = tx.next_id
@@ -102,11 +102,12 @@ class Plan:
         self.rows, self.versions, self.begun, self.ended = {}, {}, {}, {}
         self.past, self.secrets = [], {}
 
-    def _take(self, change: Change, t: int) -> None:
+    def take(self, change: Change, t: int) -> None:
+        """Plan the rows of one entity's change."""
         for pair in change.ended:
-            self._end(pair, change.id, t)
+            self.end(pair, change.id, t)
         for pair in change.begun:
-            self._begin(pair, change.id, t)
+            self.begin(pair, change.id, t)
         if change.doc is None:
             self.rows[change.id] = None
             self.versions[change.id, t] = (change.cls, None)
@@ -118,10 +119,12 @@ class Plan:
         if row.t != t:
             self.versions[row.id, row.t] = (row.cls, row.doc)
 
-    def _begin(self, pair: Pair, id: int, t: int) -> None:
+    def begin(self, pair: Pair, id: int, t: int) -> None:
+        """Index a value from `t` on."""
         self.begun.setdefault(pair, {})[id] = t
 
-    def _end(self, pair: Pair, id: int, t: int) -> None:
+    def end(self, pair: Pair, id: int, t: int) -> None:
+        """Index a value only until `t`."""
         since = self.begun.get(pair, {}).pop(id, None)
         if since is None:
             self.ended.setdefault(pair, {})[id] = t
@@ -156,6 +159,12 @@ class Transaction:
         """The row of an entity as earlier transactions left it."""
         rows = self._plan.rows
         return rows[id] if id in rows else self._base.entity(id)
+
+    def entities(self, ids: Sequence[int], as_of: int | None = None) -> list[Row]:
+        """The rows of several entities, as of now only: a transaction stands at the end of time."""
+        assert as_of is None
+        rows = [self.entity(id) for id in ids]
+        return [row for row in rows if row is not None]
 
     def find(self, property: int, key: Key) -> list[int]:
         """Ids of the entities that hold this key."""
@@ -210,6 +219,14 @@ class Transaction:
         self.changes.append(change)
         self.changed_ids.add(change.id)
 
+    def reindex(self, id: int, begun: Sequence[Pair], ended: Sequence[Pair]) -> None:
+        """Change how an unchanged entity is found, because its property's rules have changed."""
+        self.require_alone()
+        for pair in ended:
+            self._plan.end(pair, id, self.t)
+        for pair in begun:
+            self._plan.begin(pair, id, self.t)
+
     def keep_secret(self, id: int, property: int, hashed: str | None) -> None:
         """Set or clear the hash of a secret slot; the change is attributed, the value is not kept."""
         self.secrets[id, property] = hashed
@@ -245,7 +262,7 @@ class Transaction:
         for row in self._superseded:
             self._plan.supersede(row, self.t)
         for change in self.changes:
-            self._plan._take(change, self.t)
+            self._plan.take(change, self.t)
         self._plan.secrets.update(self.secrets)
         self._plan.flush(self._base)
         self.changes, self._superseded, self.secrets = [], [], {}

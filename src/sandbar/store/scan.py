@@ -59,13 +59,16 @@ class Found(NamedTuple):
     doc: str
 
 
-def levels_at(t: int) -> list[tuple[int, int]]:
+def levels_at(t: int, last: int) -> list[tuple[int, int]]:
     """The levels of ended values that can hold at `t`, each with the lowest `since` to look at.
+
+    `last` is the workspace's last transaction: a value that held at `t` can have ended any time
+    since.
 
     A value that held from `since` until `until` stands on the level of the bit length of their
     difference, so at most one short range of `since` per level can cover any moment.
     """
-    deepest = max(t, 1).bit_length() + 1
+    deepest = (last + 1).bit_length()  # + 1: a writer looks at what it is about to commit
     return [(level, max(t - (1 << level) + 1, 0)) for level in range(1, deepest + 1)]
 
 

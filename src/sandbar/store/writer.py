@@ -112,7 +112,7 @@ class Writer:
     def _run(self, connector: Connector, ws: int, items: list[Item]) -> None:
         try:
             run_batch(lambda: connector.begin(ws), items, self._enter)
-        except BaseException:  # noqa: BLE001 - the writer must outlive any defect in a batch
+        except BaseException:  # the writer must outlive any defect in a batch
             fault_id = str(uuid_utils.uuid7())
             log.exception("writer.batch-failed", fault_id=fault_id, items=len(items))
             connector.reset()

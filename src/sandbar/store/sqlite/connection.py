@@ -54,6 +54,8 @@ class _Translated:
     ) -> None:
         if isinstance(error, apsw.Error):
             raise problem_of(error) from error
+        if isinstance(error, UnicodeEncodeError | OverflowError):
+            raise Incorrect("store.unstorable", f"a value cannot be stored: {error}") from error
 
 
 _TRANSLATED = _Translated()

@@ -88,14 +88,14 @@ SELECT t FROM tx WHERE ws = ? AND is_schema = 1 ORDER BY t
 
 -- name: put_entity
 INSERT INTO entity (ws, id, class, t, doc) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (ws, id) DO UPDATE SET t = excluded.t, doc = excluded.doc
+ON CONFLICT (ws, id) DO UPDATE SET class = excluded.class, t = excluded.t, doc = excluded.doc
 
 -- name: drop_entity
 DELETE FROM entity WHERE ws = ? AND id = ?
 
 -- name: put_version
 INSERT INTO version (ws, id, t, class, doc) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (ws, id, t) DO UPDATE SET doc = excluded.doc
+ON CONFLICT (ws, id, t) DO UPDATE SET class = excluded.class, doc = excluded.doc
 
 -- name: begin_slot
 INSERT INTO slot (ws, property, value, id, since) VALUES (?, ?, ?, ?, ?)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import apsw
 import msgspec
 
+from sandbar.errors import NotFound
 from sandbar.store.queries import load_queries
 from sandbar.store.rows import Row, State, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan, levels_at
@@ -19,6 +21,11 @@ _DOCUMENT_AS_OF = load_queries("sandbar.store.sqlite", "scans.sql").document_as_
 _ids = msgspec.json.Decoder(tuple[int, ...])
 
 
+def no_workspace(ws: int) -> NotFound:
+    """What to raise for a number that is no workspace's."""
+    return NotFound("store.no-workspace", f"there is no workspace {ws}")
+
+
 class SqliteReads:
     """A consistent view of one workspace: the connection has a transaction open."""
 
@@ -26,7 +33,10 @@ class SqliteReads:
         self._connection = connection
         self._ws = ws
         with translated():
-            self.state = State(*next(connection.execute(QUERIES.state, (ws,))))
+            row = connection.execute(QUERIES.state, (ws,)).fetchone()
+        if row is None:
+            raise no_workspace(ws)
+        self.state = State(*row)
 
     def entity(self, id: int) -> Row | None:
         """The current row of an entity."""
@@ -42,6 +52,14 @@ class SqliteReads:
                 return Row(*row) if row[3] is not None else None
         return None
 
+    def entities(self, ids: Sequence[int], as_of: int | None = None) -> list[Row]:
+        """The rows of several entities."""
+        if as_of is None:
+            rows = [self.entity(id) for id in ids]
+        else:
+            rows = [self.entity_as_of(id, as_of) for id in ids]
+        return [row for row in rows if row is not None]
+
     def find(self, property: int, key: Key) -> list[int]:
         """Ids of the entities that hold this key now."""
         with translated():
@@ -50,7 +68,7 @@ class SqliteReads:
 
     def find_as_of(self, property: int, key: Key, t: int) -> list[int]:
         """Ids of the entities that held this key right after transaction `t`."""
-        levels = msgspec.json.encode(levels_at(t)).decode()
+        levels = msgspec.json.encode(levels_at(t, self.state.t)).decode()
         bindings = (self._ws, property, key, t, levels)
         with translated():
             return [id for (id,) in self._connection.execute(QUERIES.find_as_of, bindings)]
@@ -72,14 +90,14 @@ class SqliteReads:
     def scan(self, scan: Scan) -> list[Found]:
         """One page of an index walk."""
         with translated():
-            cursor = self._connection.execute(*compose_scan(self._ws, scan))
+            cursor = self._connection.execute(*compose_scan(self._ws, scan, self.state.t))
             if scan.as_of is None:
                 return [Found(*row) for row in cursor]
             return self._documents(cursor.fetchall(), scan.as_of)
 
     def explain(self, scan: Scan) -> str:
         """SQLite's plan for this scan."""
-        sql, bindings = compose_scan(self._ws, scan)
+        sql, bindings = compose_scan(self._ws, scan, self.state.t)
         cursor = self._connection.execute(f"EXPLAIN QUERY PLAN {sql}", bindings)
         return "\n".join(row[3] for row in cursor)
 
@@ -107,7 +125,7 @@ class SqliteReads:
         with translated():
             return [t for (t,) in self._connection.execute(QUERIES.schema_changes, (self._ws,))]
 
-    def _documents(self, places: list[tuple[Key, int]], t: int) -> list[Found]:
+    def _documents(self, places: list[Any], t: int) -> list[Found]:
         found = []
         for key, id in places:
             for cls, since, doc in self._connection.execute(_DOCUMENT_AS_OF, (self._ws, id, t)):

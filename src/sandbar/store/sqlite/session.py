@@ -6,7 +6,7 @@ import apsw
 import msgspec
 import uuid_utils
 
-from sandbar.errors import Fault
+from sandbar.errors import Fault, Problem
 from sandbar.store.api import Wanted
 from sandbar.store.plan import PastRow, Plan
 from sandbar.store.rows import Record
@@ -30,7 +30,11 @@ class SqliteConnector:
             self._connection = open_writer(self._path)
         with translated():
             self._connection.execute("BEGIN IMMEDIATE")
-        return SqliteSession(self._connection, ws)
+        try:
+            return SqliteSession(self._connection, ws)
+        except Problem:
+            self.close()
+            raise
 
     def reset(self) -> None:
         """Throw the connection away, and with it whatever was open."""

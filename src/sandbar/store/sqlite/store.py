@@ -24,7 +24,7 @@ from sandbar.store.plan import Transaction
 from sandbar.store.rows import Head, Row
 from sandbar.store.scan import Key
 from sandbar.store.sqlite.connection import open_reader, open_writer, translated
-from sandbar.store.sqlite.reads import QUERIES, SqliteReads
+from sandbar.store.sqlite.reads import QUERIES, SqliteReads, no_workspace
 from sandbar.store.sqlite.session import SqliteConnector
 from sandbar.store.writer import Writer
 
@@ -67,15 +67,15 @@ class SqliteStore:
 
     def point(self, ws: int, id: int) -> tuple[Head, Row | None]:
         """One entity by id, in one statement."""
-        return _head_and_row(self._one_row(QUERIES.point, (id, ws)))
+        return _head_and_row(ws, self._one_row(QUERIES.point, (id, ws)))
 
     def point_by_key(self, ws: int, property: int, key: Key) -> tuple[Head, Row | None]:
         """One entity by the key of a unique slot, in one statement."""
-        return _head_and_row(self._one_row(QUERIES.point_by_key, (property, key, ws)))
+        return _head_and_row(ws, self._one_row(QUERIES.point_by_key, (property, key, ws)))
 
     def point_as_of(self, ws: int, id: int, t: int) -> tuple[Head, Row | None]:
         """One entity as of the past, in one statement."""
-        return _head_and_row(self._one_row(QUERIES.point_as_of, (ws, id, t)))
+        return _head_and_row(ws, self._one_row(QUERIES.point_as_of, (ws, id, t)))
 
     @contextmanager
     def snapshot(self, ws: int) -> Iterator[SqliteReads]:
@@ -144,7 +144,9 @@ class SqliteStore:
             connection.close()
 
 
-def _head_and_row(columns: Any) -> tuple[Head, Row | None]:
+def _head_and_row(ws: int, columns: Any) -> tuple[Head, Row | None]:
+    if columns is None:
+        raise no_workspace(ws)
     t, generation, epoch, id, cls, since, doc = columns
     return Head(t, generation, epoch), None if doc is None else Row(id, cls, since, doc)
 

@@ -1,0 +1,65 @@
+# One verb each. The environment is .venv; everything that is missing is set up on the way.
+
+PYTHON ?= python3
+WORKERS ?= 2
+BIN := .venv/bin
+CODE := $(wildcard src tests bench)
+
+.PHONY: help run test test-long check static format bench lock clean postgres
+.DELETE_ON_ERROR:
+
+help:
+	@echo 'make run        set up and start the demo'
+	@echo 'make test       everything that must pass: make check, then all tests'
+	@echo 'make test-long  the tests that take minutes: faults, fuzz, scale'
+	@echo 'make check      format, lint, types, layers, house rules'
+	@echo 'make format     let ruff write the format'
+	@echo 'make bench      speed, as ratios against the bare drivers'
+	@echo 'make lock       resolve the pins of pyproject.toml into requirements.lock'
+	@echo 'make clean      remove the environment and the caches'
+
+run: .venv/.installed
+	$(BIN)/sandbar demo
+
+# The house rules are part of the whole suite, so `test` need not run them apart as `check` does.
+test: static postgres
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --durations=8 tests </dev/null
+
+test-long: .venv/.installed postgres
+	$(BIN)/python -m pytest -m long --timeout 3600 --durations=8 tests </dev/null
+
+check: static postgres
+	$(BIN)/python -m pytest tests/house </dev/null
+
+static: .venv/.installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy $(CODE)
+	$(BIN)/lint-imports --no-logo
+
+format: .venv/.installed
+	$(BIN)/ruff check --select I --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/.installed postgres
+	$(BIN)/python -m bench
+
+lock:
+	scripts/lock $(PYTHON)
+
+postgres:
+	@scripts/ensure-postgres
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find src tests -name __pycache__ -type d -exec rm -rf {} +
+
+# Two stamps: a changed lock makes the environment anew, a changed pyproject only re-installs us.
+.venv/.locked: requirements.lock
+	@scripts/ensure-venv $(PYTHON)
+	@touch $@
+
+.venv/.installed: .venv/.locked pyproject.toml
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip check --disable-pip-version-check
+	@touch $@

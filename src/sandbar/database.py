@@ -1,0 +1,270 @@
+"""The embedded house: a store and one workspace of it, with methods that read like the verbs.
+
+    import sandbar
+
+    db = sandbar.open("shop.db")
+    boot = db.create("zorp/Boot", {"footwear/name": "Moonwalker"})
+    db.get(boot.entity_id)["footwear/name"]
+
+No network, no configuration. A `Database` may be used from any number of threads; other
+processes may have the same file open, and each sees the others' changes on its next call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from sandbar.model import (
+    Create,
+    Delete,
+    DeleteMode,
+    Entity,
+    HistoryEntry,
+    Introspection,
+    Moment,
+    Page,
+    SlotChange,
+    TransactionEntry,
+    Update,
+    Workspace,
+    Written,
+)
+from sandbar.store.api import Store
+from sandbar.store.postgres.store import PostgresStore
+from sandbar.store.sqlite.store import SqliteStore
+
+T = TypeVar("T")
+
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def open_database(
+    path_or_url: str | Path,
+    workspace: str = "main",
+    *,
+    principal: str = "local",
+    metamodel: bytes | None = None,
+    server: bool = False,
+) -> Database:
+    """Open a SQLite file (made if need be) or a PostgreSQL database, and one workspace in it.
+
+    `principal` is who the history says has written. `metamodel` is a dump with which a new
+    workspace begins instead of the bare core. `server` claims the file for a server: a second
+    one is refused, while the library and the command line may work beside it.
+    """
+    target = str(path_or_url)
+    store: Store
+    if target.startswith(_POSTGRES):
+        store = PostgresStore(target, server=server)
+    else:
+        store = SqliteStore(target, server=server)
+    try:
+        return Database(store, Workspace.open(store, workspace, metamodel), principal)
+    except BaseException:
+        store.close()
+        raise
+
+
+class Database:
+    """One workspace, open for reading and writing."""
+
+    def __init__(self, store: Store, workspace: Workspace, principal: str) -> None:
+        self._store = store
+        self._workspace = workspace
+        self._principal = principal
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Finish what is queued, then let go of the database."""
+        self._store.close()
+
+    # --- schema ------------------------------------------------------------------------------
+
+    @property
+    def schema(self) -> Introspection:
+        """The metamodel as it is now: classes, properties, slots, hierarchy, JSON Schema."""
+        return self._workspace.schema()
+
+    def schema_as_of(self, moment: Moment) -> Introspection:
+        """The metamodel as it was."""
+        return self._workspace.schema(moment)
+
+    def define(
+        self,
+        *,
+        properties: dict[str, dict[str, Any]] | None = None,
+        classes: dict[str, dict[str, Any]] | None = None,
+        reason: str | None = None,
+    ) -> Written:
+        """Define properties and classes in one transaction; they may refer to each other.
+
+        Keys are idents; values are slots of `dt/Property` and `dt/Class`. What exists is updated.
+        """
+        operations = [
+            self._definition(kind, ident, slots)
+            for kind, definitions in (("dt/Property", properties), ("dt/Class", classes))
+            for ident, slots in (definitions or {}).items()
+        ]
+        return self.transact(operations, reason=reason)
+
+    def _definition(self, kind: str, ident: str, slots: dict[str, Any]) -> Create | Update:
+        schema = self.schema
+        name = ident.removeprefix(":")
+        known = schema.properties() if kind == "dt/Property" else schema.classes()
+        if name in known:
+            return Update(entity=name, set=slots)
+        return Create(class_=kind, slots={"db/ident": name, **slots})
+
+    def instance_of(self, entity: Any, cls: str) -> bool:
+        """Whether an entity is an instance of a class or of one of its subclasses."""
+        return self.schema.is_kind(self.get(entity).class_, cls)
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def get(self, entity: Any, *, as_of: Moment | None = None) -> Entity:
+        """One entity by id, ident or `{unique slot: value}`, now or as of the past."""
+        return self._workspace.get(entity, as_of=as_of)
+
+    def query(
+        self,
+        class_: Any,
+        where: dict[str, Any] | None = None,
+        *,
+        order_by: str | None = None,
+        fields: Sequence[str] | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        as_of: Moment | None = None,
+    ) -> Page:
+        """One page of the instances of a class that satisfy a filter; see `docs/queries.md`."""
+        return self._workspace.query(
+            class_,
+            where,
+            order_by=order_by,
+            fields=fields,
+            limit=limit,
+            cursor=cursor,
+            as_of=as_of,
+        )
+
+    def each(
+        self, class_: Any, where: dict[str, Any] | None = None, *, page_size: int = 500, **more: Any
+    ) -> Iterator[Entity]:
+        """All results of a query, page by page, as they were when the first page was read."""
+        cursor = None
+        while True:
+            page = self.query(class_, where, limit=page_size, cursor=cursor, **more)
+            yield from page.items
+            cursor = page.cursor
+            if cursor is None:
+                return
+
+    def history(self, entity: Any, *, after: int = 0, limit: int = 1000) -> list[HistoryEntry]:
+        """What happened to an entity: when, who, why and which slots; oldest first."""
+        return self._workspace.history(entity, after=after, limit=limit)
+
+    def diff(self, entity: Any, before: Moment, after: Moment | None = None) -> list[SlotChange]:
+        """The slots in which an entity differs between two moments (the second: now)."""
+        return self._workspace.diff(entity, before, after)
+
+    def changes(self, *, since: int = 0, limit: int = 100) -> list[TransactionEntry]:
+        """The transactions after `since`, oldest first."""
+        return self._workspace.changes(since=since, limit=limit)
+
+    @property
+    def t(self) -> int:
+        """The number of the last transaction."""
+        return self._workspace.last_t()
+
+    def explain(
+        self, class_: Any, where: dict[str, Any] | None = None, *, order_by: str | None = None
+    ) -> str:
+        """How the database would find the results of a query."""
+        return self._workspace.explain(class_, where, order_by=order_by)
+
+    def secret_matches(self, entity: Any, slot: str, candidate: str) -> bool:
+        """Whether the candidate is the value of a secret slot."""
+        return self._workspace.secret_matches(entity, slot, candidate)
+
+    # --- writing -----------------------------------------------------------------------------
+
+    def create(
+        self,
+        class_: Any,
+        slots: dict[str, Any],
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Make an entity. With an ident that exists nothing changes, and `differs` says what would."""
+        operation = Create(class_=class_, slots=slots)
+        return self.transact([operation], reason=reason, idempotency_key=idempotency_key)
+
+    def update(
+        self,
+        entity: Any,
+        set: dict[str, Any] | None = None,
+        *,
+        add: dict[str, Any] | None = None,
+        remove: dict[str, Any] | None = None,
+        expect: int | None = None,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Change slots: `set` replaces (None clears), `add` and `remove` change many-valued ones.
+
+        With `expect` (the t last seen) the update is refused if the entity has changed since.
+        """
+        operation = Update(
+            entity=entity, set=set or {}, add=add or {}, remove=remove or {}, expect=expect
+        )
+        return self.transact([operation], reason=reason, idempotency_key=idempotency_key)
+
+    def delete(
+        self,
+        entity: Any,
+        *,
+        mode: DeleteMode = "refuse",
+        expect: int | None = None,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """End an entity; while others refer to it, only by `cascade` or `detach`."""
+        operation = Delete(entity=entity, mode=mode, expect=expect)
+        return self.transact([operation], reason=reason, idempotency_key=idempotency_key)
+
+    def transact(
+        self,
+        operations: Sequence[Any],
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Run several operations as one transaction: all of them or none.
+
+        Operations are JSON objects (`{"op": "create", "class": …, "slots": …, "temp": "x"}`);
+        they may refer to each other by temporary id or ident, also forwards.
+        """
+        return self._workspace.transact(
+            operations, principal=self._principal, reason=reason, idempotency_key=idempotency_key
+        )
+
+    def run(self, work: Callable[[], T], *, reason: str | None = None) -> T:
+        """Run a function as one transaction: every call that it makes to this database joins in.
+
+        The function may be run more than once before its transaction commits.
+        """
+        return self._workspace.run(work, principal=self._principal, reason=reason)

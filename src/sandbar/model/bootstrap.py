@@ -1,0 +1,124 @@
+"""Writing a metamodel into an empty workspace, and reading it out again.
+
+The dump of a metamodel is the same kind of text as `core.json`. Loading one is metacircular: the
+entries are compiled into a schema, and every entry must be a valid instance of its own class
+under that very schema.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sandbar.errors import Incorrect, Problem
+from sandbar.model import core
+from sandbar.model.checks import check_required, check_validators, decode_slot
+from sandbar.model.core import Entry
+from sandbar.model.documents import Doc, write_doc
+from sandbar.model.findings import Finding, finding_of, refuse
+from sandbar.model.schema import Property, Schema, check_definition
+from sandbar.store.plan import Change, Pair, Transaction
+
+PRINCIPAL = "sandbar"
+
+
+def install_metamodel(tx: Transaction, entries: list[Entry]) -> None:
+    """Write the entries of a dump into an empty workspace, with the ids that they name."""
+    if tx.t != 1:
+        return  # another process was faster
+    schema = compile_entries(entries)
+    tx.attribute(PRINCIPAL, "the metamodel")
+    tx.bump_schema()
+    for id, (class_id, doc) in schema.docs.items():
+        tx.change(Change(id, class_id, write_doc(doc), _pairs(schema, class_id, doc), ()), None)
+    tx.next_id = max(core.FIRST_FREE_ID, max(schema.docs) + 1)
+
+
+def compile_entries(entries: list[Entry]) -> Schema:
+    """The schema that a dump describes, checked against itself."""
+    ids = {entry.slots.get("db/ident"): entry.id for entry in entries}
+    if [entry for entry in entries if entry.id < core.FIRST_FREE_ID] != core.CORE:
+        raise Incorrect("metamodel.other-core", "this dump was made with another core")
+    if len(ids) != len(entries) or None in ids:
+        raise Incorrect("metamodel.idents", "every entry of a metamodel has an ident of its own")
+    shapes = {entry.slots["db/ident"]: entry.slots for entry in entries}
+    docs = {entry.id: (_number(ids, entry.class_), _raw(entry, ids, shapes)) for entry in entries}
+    schema = Schema(1, 1, docs, [1])
+    findings = [
+        f for id, (class_id, doc) in docs.items() for f in _check(schema, id, class_id, doc)
+    ]
+    if findings:
+        raise refuse("the metamodel contradicts itself", findings)
+    return schema
+
+
+def dump_metamodel(schema: Schema) -> bytes:
+    """The metamodel as text: loading it and dumping again gives the same bytes."""
+    lines = [msgspec.json.encode(_entry(schema, id)).decode() for id in sorted(schema.docs)]
+    return ("[\n" + ",\n".join(lines) + "\n]\n").encode()
+
+
+def _entry(schema: Schema, id: int) -> Entry:
+    class_id, doc = schema.docs[id]
+    cls = schema.class_by_id(class_id)
+    slots: dict[str, Any] = {}
+    for key, stored in sorted(doc.items(), key=lambda item: int(item[0])):
+        property = cls.by_key[key]
+        if property.is_ref:
+            names = [schema.ident_of(target) for target in property.values(stored)]
+            stored = names if property.many else names[0]
+        slots[property.ident] = stored
+    return Entry(id, cls.ident, slots)
+
+
+def _number(ids: dict[Any, int], name: Any) -> int:
+    if name not in ids:
+        raise Incorrect("metamodel.dangling", f"{name!r} is not defined in the metamodel")
+    return ids[name]
+
+
+def _raw(entry: Entry, ids: dict[Any, int], shapes: dict[str, dict[str, Any]]) -> Doc:
+    """The document of an entry: names become numbers wherever the slot refers to an entity."""
+    doc: Doc = {}
+    for slot, given in entry.slots.items():
+        number = _number(ids, slot)
+        if not shapes[slot].get("dt/range", "").startswith("db.type/"):
+            many = shapes[slot].get("db/cardinality") == "many"
+            given = [_number(ids, name) for name in given] if many else _number(ids, given)
+        doc[str(number)] = given
+    return doc
+
+
+def _check(schema: Schema, id: int, class_id: int, doc: Doc) -> list[Finding]:
+    cls = schema.class_by_id(class_id)
+    findings = check_required(cls, lambda property: property.key in doc)
+    try:
+        check_definition(schema, id)
+        for key, stored in doc.items():
+            if key not in cls.by_key:
+                raise Incorrect("slot.unknown", f"{cls.ident} has no slot #{key}")
+            _check_stored(schema, cls.by_key[key], stored)
+    except Problem as problem:
+        findings.append(finding_of(problem, schema.ident_of(id)))
+    return findings + check_validators(cls, doc)
+
+
+def _check_stored(schema: Schema, property: Property, stored: Any) -> None:
+    def resolve(target: Any, property: Property) -> int:
+        class_id = schema.docs[target][0]
+        if property.target not in schema.class_by_id(class_id).lineage:
+            raise Incorrect("reference.range", f"#{target} is no {property.ident}")
+        return int(target)
+
+    if decode_slot(property, stored, resolve) != stored:
+        raise Incorrect("value.form", f"{property.ident} is not in its stored form")
+
+
+def _pairs(schema: Schema, class_id: int, doc: Doc) -> list[Pair]:
+    cls = schema.class_by_id(class_id)
+    pairs: list[Pair] = [(core.TYPE, cls.type_key)]
+    for key, property in cls.indexed_slots.items():
+        if key in doc:
+            pairs += [(property.id, index_key) for index_key in property.index_keys(doc[key])]
+    return pairs

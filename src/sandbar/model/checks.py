@@ -1,0 +1,118 @@
+"""Checking what is given for a slot: decode, then compare with what the property demands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sandbar.errors import Incorrect, Problem
+from sandbar.model.expressions import binding
+from sandbar.model.findings import Finding, finding_of
+from sandbar.model.schema import Class, Property
+
+VALUES_MAX = 10_000
+
+Resolve = Callable[[Any, Property], int]  # turns whatever names an entity into its id
+
+_COUNTED_IN_CHARACTERS = {"db.type/string", "db.type/uri", "db.type/keyword", "db.type/symbol"}
+
+
+def decode_slot(property: Property, given: Any, resolve: Resolve) -> Any:
+    """The stored form of what was given for a slot; raises the first thing that is wrong."""
+    if property.is_plain:
+        return property.kind.decode(given)
+    if not property.many:
+        return _decode_one(property, given, resolve)
+    items = list(given) if isinstance(given, list | tuple | set | frozenset) else [given]
+    if len(items) > VALUES_MAX:
+        raise Incorrect("slot.too-many-values", f"a slot holds at most {VALUES_MAX} values")
+    return distinct(property, [_decode_one(property, item, resolve) for item in items])
+
+
+def distinct(property: Property, values: list[Any]) -> list[Any]:
+    """The values without repetition, in the order in which they came."""
+    if not property.kind.indexable:
+        return [value for n, value in enumerate(values) if value not in values[:n]]
+    order_key = property.kind.order_key
+    return list({order_key(value): value for value in reversed(values)}.values())[::-1]
+
+
+def _decode_one(property: Property, given: Any, resolve: Resolve) -> Any:
+    if property.is_ref:
+        return resolve(given, property)
+    stored = property.kind.decode(given)
+    if property.one_of and property.kind.order_key(stored) not in property.allowed_keys:
+        allowed = ", ".join(str(value) for value in property.one_of[:12])
+        raise Incorrect(
+            "value.not-allowed",
+            f"{str(stored)[:80]!r} is not one of the values",
+            hint=f"use {allowed}",
+        )
+    if property.pattern is not None and not property.pattern.matches(str(stored)):
+        raise Incorrect(
+            "value.pattern",
+            f"{str(stored)[:80]!r} does not match the pattern",
+            hint=f"it must match {property.pattern_text}",
+        )
+    if property.minimum is not None or property.maximum is not None:
+        _check_bounds(property, stored)
+    return stored
+
+
+def _check_bounds(property: Property, stored: Any) -> None:
+    low, high = property.minimum, property.maximum
+    if property.kind.ident in _COUNTED_IN_CHARACTERS:
+        size, what = len(stored), "characters"
+        too_low = low is not None and size < low
+        too_high = high is not None and size > high
+    else:
+        kind, what = property.kind, ""
+        key = kind.order_key(stored)
+        too_low = low is not None and key < kind.order_key(kind.decode(low))
+        too_high = high is not None and key > kind.order_key(kind.decode(high))
+    if too_low or too_high:
+        bounds = f"{'' if low is None else low} to {'' if high is None else high} {what}".strip()
+        raise Incorrect(
+            "value.out-of-bounds", f"{str(stored)[:80]!r} is out of bounds", hint=bounds
+        )
+
+
+def check_required(cls: Class, has: Callable[[Property], bool]) -> list[Finding]:
+    """A finding for each required slot that is missing."""
+    return [
+        Finding(
+            code="slot.required",
+            message=f"Missing required slot {property.ident}",
+            slot=property.ident,
+            hint=f"give a {property.kind.ident.partition('/')[2]} for {property.ident}",
+        )
+        for property in cls.required_slots
+        if not has(property)
+    ]
+
+
+def check_validators(cls: Class, doc: dict[str, Any]) -> list[Finding]:
+    """A finding for each validator of the class or its ancestors that does not hold."""
+    if not cls.validators:
+        return []
+    this = {
+        property.ident: [binding(property.kind.ident, value) for value in property.values(stored)]
+        if property.many
+        else binding(property.kind.ident, stored)
+        for key, stored in doc.items()
+        if (property := cls.by_key.get(key)) is not None
+    }
+    findings = []
+    for owner, expression in cls.validators:
+        try:
+            if not expression.holds({"this": this}):
+                findings.append(
+                    Finding(
+                        code="class.validator",
+                        message=f"the validator of {owner} does not hold",
+                        hint=f"it demands: {expression.text}",
+                    )
+                )
+        except Problem as problem:
+            findings.append(finding_of(problem, None))
+    return findings

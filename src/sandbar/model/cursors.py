@@ -1,0 +1,58 @@
+"""Cursors: where a page ended and at which moment the walk looks, as an opaque word."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from typing import Any
+
+import msgspec
+
+from sandbar.errors import Conflict, Incorrect
+
+
+class Cursor(msgspec.Struct, frozen=True, array_like=True):
+    """All that the next page needs to know."""
+
+    epoch: int
+    t: int
+    question: str
+    phase: int
+    key: bytes
+    id: int
+
+
+def question_digest(*parts: Any) -> str:
+    """A short name for a query, so that a cursor cannot be used with another one."""
+    text = msgspec.json.encode(parts, enc_hook=str, order="sorted")
+    return hashlib.blake2b(text, digest_size=6).hexdigest()
+
+
+def write_cursor(cursor: Cursor) -> str:
+    """The cursor as a word."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(cursor)).decode().rstrip("=")
+
+
+def read_cursor(word: str, question: str, epoch: int) -> Cursor:
+    """The cursor behind a word, if it belongs to this query and this database."""
+    try:
+        text = base64.urlsafe_b64decode(word + "=" * (-len(word) % 4))
+        cursor = msgspec.json.decode(text, type=Cursor)
+    except (binascii.Error, ValueError, TypeError) as error:
+        raise Incorrect(
+            "cursor.malformed", "this is no cursor", hint="use the cursor of the last page as it is"
+        ) from error
+    if cursor.question != question:
+        raise Incorrect(
+            "cursor.other-query",
+            "this cursor belongs to another query",
+            hint="repeat the query exactly, or start again without a cursor",
+        )
+    if cursor.epoch != epoch:
+        raise Conflict(
+            "cursor.other-epoch",
+            "the database has been restored since this cursor was made",
+            hint="start again without a cursor",
+        )
+    return cursor

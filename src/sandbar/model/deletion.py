@@ -1,0 +1,109 @@
+"""Deleting an entity: what refers to it decides, unless told to cascade or to detach.
+
+What an entity owns (through component slots) goes with it in every mode.
+"""
+
+from __future__ import annotations
+
+from sandbar.errors import Conflict, Forbidden, Incorrect
+from sandbar.model import core
+from sandbar.model.operations import OPERATIONS_MAX, DeleteMode
+from sandbar.model.schema import Property
+from sandbar.model.unit import REF, Draft, Unit
+
+_REFERRERS_SHOWN = 20
+
+
+def delete_entity(unit: Unit, draft: Draft, mode: DeleteMode) -> list[int]:
+    """Delete the entity and all that must go with it; returns the ids that went."""
+    doomed = _owned(unit, draft)
+    frontier = list(doomed)
+    while frontier:
+        outside = _referrers(unit, frontier, doomed)
+        frontier = []
+        if not outside:
+            break
+        if mode == "refuse":
+            raise _still_referenced(unit, draft, outside)
+        if mode == "detach":
+            _detach(unit, outside, doomed)
+            break
+        for _, id in outside:
+            referrer = unit.load(id)
+            if referrer is not None and id not in doomed:
+                more = _owned(unit, referrer)
+                frontier += [new for new in more if new not in doomed]
+                doomed.update(more)
+        if len(doomed) > OPERATIONS_MAX:
+            raise Incorrect(
+                "delete.too-many", f"this would delete more than {OPERATIONS_MAX} entities"
+            )
+    for gone in doomed.values():
+        _end(unit, gone)
+    return sorted(doomed)
+
+
+def _end(unit: Unit, draft: Draft) -> None:
+    if draft.id < core.FIRST_FREE_ID:
+        raise Forbidden("core.immutable", "part of the core would be deleted")
+    draft.doc = None
+    unit.touched.discard(draft.id)
+    for property in unit.class_of(draft).slots.values():
+        if property.secret:
+            unit.tx.keep_secret(draft.id, property.id, None)
+
+
+def _owned(unit: Unit, draft: Draft) -> dict[int, Draft]:
+    """The entity and everything that it owns, directly or through what it owns."""
+    found = {draft.id: draft}
+    queue = [draft]
+    while queue:
+        owner = queue.pop()
+        for key, property in unit.class_of(owner).by_key.items():
+            if not property.component or owner.doc is None:
+                continue
+            for id in property.values(owner.doc.get(key)):
+                part = unit.load(id)
+                if part is not None and id not in found:
+                    found[id] = part
+                    queue.append(part)
+    return found
+
+
+def _referrers(
+    unit: Unit, targets: list[int], doomed: dict[int, Draft]
+) -> list[tuple[Property, int]]:
+    """(property, id) of the living entities that refer to a target and are not going themselves."""
+    properties = {property.id: property for property in unit.schema.ref_properties}
+    outside = []
+    for target in targets:
+        key = REF.index_key(target)
+        stored = unit.tx.referrers(key, list(properties), OPERATIONS_MAX)
+        candidates = {number for number, _ in stored}
+        candidates.update(number for number in properties if unit.is_referred(number, key))
+        for number in sorted(candidates):
+            for id in unit.holders(properties[number], key):
+                if id not in doomed:
+                    outside.append((properties[number], id))
+    return outside
+
+
+def _detach(unit: Unit, outside: list[tuple[Property, int]], doomed: dict[int, Draft]) -> None:
+    for property, id in outside:
+        referrer = unit.load(id)
+        if referrer is None or referrer.doc is None:
+            continue
+        if property.id == core.TYPE:
+            raise Conflict("class.has-instances", "a class cannot be detached from its instances")
+        left = [v for v in property.values(referrer.doc.get(property.key)) if v not in doomed]
+        unit.put(referrer, property, left if property.many else None)
+
+
+def _still_referenced(unit: Unit, draft: Draft, outside: list[tuple[Property, int]]) -> Conflict:
+    shown = [{"entity-id": id, "slot": p.ident} for p, id in outside[:_REFERRERS_SHOWN]]
+    return Conflict(
+        "entity.referenced",
+        f"entity {draft.id} is referred to {len(outside)} times",
+        hint="delete with mode cascade to delete those too, or detach to remove the references",
+        data={"referrers": shown, "count": len(outside)},
+    )

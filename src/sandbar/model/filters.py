@@ -1,0 +1,272 @@
+"""The filter language: plain JSON in, a small tree out, and its meaning.
+
+    {"footwear/name": "X"}                      a slot equals a value
+    {"footwear/price": {">=": 10, "<": 20}}     = != < <= > >= in contains starts-with exists
+    {"order/customer": {"person/name": "Ann"}}  through a reference, as deep as need be
+    {"and": [...]} {"or": [...]} {"not": {...}}
+
+On a many-valued slot a comparison holds if any value satisfies it. `contains` looks inside text
+and otherwise for an equal value. An absent slot satisfies no comparison but `!=`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from sandbar.errors import Incorrect, Problem
+from sandbar.model.documents import Doc
+from sandbar.model.findings import Finding, data_of, did_you_mean, finding_of
+from sandbar.model.schema import Class, Property, Schema
+
+DEPTH_MAX = 8
+NODES_MAX = 200
+IN_VALUES_MAX = 1000
+
+TEXT_KINDS = {"db.type/string", "db.type/uri", "db.type/keyword", "db.type/symbol"}
+COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "in", "contains", "starts-with", "exists")
+
+
+class Compare(NamedTuple):
+    """A slot against operands, given as order keys (text for contains and starts-with)."""
+
+    property: Property
+    op: str
+    keys: tuple[bytes, ...]
+    text: str = ""
+
+
+class Exists(NamedTuple):
+    """Whether a slot has any value."""
+
+    property: Property
+    wanted: bool
+
+
+class Through(NamedTuple):
+    """Some entity that a slot refers to satisfies another filter."""
+
+    property: Property
+    inner: Node
+
+
+class And(NamedTuple):
+    """All of them."""
+
+    parts: tuple[Node, ...]
+
+
+class Or(NamedTuple):
+    """Any of them."""
+
+    parts: tuple[Node, ...]
+
+
+class Not(NamedTuple):
+    """Not that."""
+
+    part: Node
+
+
+Node = Compare | Exists | Through | And | Or | Not
+
+EVERYTHING = And(())
+
+
+def parse_filter(
+    schema: Schema, cls: Class | None, where: object, resolve: Callable[[Any], int]
+) -> Node:
+    """The tree of a filter, or one refusal with everything that is wrong with it."""
+    parser = _Parser(schema, resolve)
+    node = parser.parse(where, cls, 0)
+    if parser.findings:
+        first = parser.findings[0]
+        raise Incorrect(
+            "filter.invalid",
+            f"{first.slot + ': ' if first.slot else ''}{first.message}",
+            hint="; ".join(dict.fromkeys(f.hint for f in parser.findings if f.hint)) or None,
+            data={"findings": data_of(parser.findings)},
+        )
+    return node
+
+
+class _Parser:
+    def __init__(self, schema: Schema, resolve: Callable[[Any], int]) -> None:
+        self.schema = schema
+        self.resolve = resolve
+        self.findings: list[Finding] = []
+        self.nodes = 0
+
+    def parse(self, where: object, cls: Class | None, depth: int) -> Node:
+        self.nodes += 1
+        if depth > DEPTH_MAX or self.nodes > NODES_MAX:
+            raise Incorrect(
+                "filter.too-large",
+                f"a filter has at most {DEPTH_MAX} levels and {NODES_MAX} parts",
+                hint="ask several simpler questions",
+            )
+        if where is None:
+            return EVERYTHING
+        if not isinstance(where, dict):
+            return self._wrong("filter.malformed", "a filter is a JSON object", None, _EXAMPLE)
+        parts = [self._part(key, value, cls, depth) for key, value in where.items()]
+        return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+    def _part(self, key: Any, value: Any, cls: Class | None, depth: int) -> Node:
+        if key in ("and", "or"):
+            if not isinstance(value, list):
+                return self._wrong("filter.malformed", f"{key} takes a list", None, _EXAMPLE)
+            parts = tuple(self.parse(part, cls, depth + 1) for part in value)
+            return And(parts) if key == "and" else Or(parts)
+        if key == "not":
+            return Not(self.parse(value, cls, depth + 1))
+        property = self._slot(key, cls)
+        if property is None:
+            return EVERYTHING
+        if isinstance(value, dict) and value and not self._is_comparison(value):
+            return self._through(property, value, depth)
+        if not isinstance(value, dict) or not value:
+            value = {"exists": False} if value is None else {"=": value}
+        parts = tuple(self._compare(property, op, operand) for op, operand in value.items())
+        return parts[0] if len(parts) == 1 else And(parts)
+
+    def _slot(self, name: Any, cls: Class | None) -> Property | None:
+        try:
+            property = self.schema.property_named(name)
+        except Problem as problem:
+            shown = name if isinstance(name, str) else repr(name)
+            candidates = self._slots_below(cls)
+            hint = did_you_mean(name, candidates) or problem.hint
+            self._wrong("slot.unknown", f"there is no slot {shown[:80]}", shown[:80], hint)
+            return None
+        if cls is not None and property.ident not in self._slots_below(cls):
+            hint = f"class.slots {cls.ident} lists its slots"
+            self._wrong("slot.unknown", f"{cls.ident} has no such slot", property.ident, hint)
+            return None
+        if property.secret:
+            self._wrong("slot.secret", "a secret slot cannot be asked for", property.ident, None)
+            return None
+        return property
+
+    def _slots_below(self, cls: Class | None) -> set[str]:
+        if cls is None:
+            return {self.schema.ident_of(id) for id in self.schema.property_ids}
+        below = map(self.schema.class_by_id, self.schema.descendants(cls.id))
+        return {ident for kind in below for ident in kind.slots}
+
+    @staticmethod
+    def _is_comparison(value: dict[str, Any]) -> bool:
+        return all("/" not in key and key not in ("and", "or", "not") for key in value)
+
+    def _through(self, property: Property, value: dict[str, Any], depth: int) -> Node:
+        if not property.is_ref:
+            hint = f"it is a {property.kind.ident}; compare it with {', '.join(COMPARISONS)}"
+            return self._wrong("filter.not-a-reference", "not a reference", property.ident, hint)
+        target = None if property.target is None else self.schema.class_by_id(property.target)
+        return Through(property, self.parse(value, target, depth + 1))
+
+    def _compare(self, property: Property, op: str, operand: Any) -> Node:
+        if op not in COMPARISONS:
+            hint = f"use {', '.join(COMPARISONS)}"
+            return self._wrong(
+                "filter.operator", f"unknown operator {op[:80]!r}", property.ident, hint
+            )
+        if op == "exists":
+            if not isinstance(operand, bool):
+                return self._wrong(
+                    "filter.operand", "exists takes true or false", property.ident, None
+                )
+            return Exists(property, operand)
+        if op == "starts-with" or (op == "contains" and property.kind.ident in TEXT_KINDS):
+            return self._text(property, op, operand)
+        if not property.kind.indexable:
+            hint = "use exists"
+            return self._wrong("filter.not-comparable", "has no order", property.ident, hint)
+        return self._keys(property, op, operand)
+
+    def _text(self, property: Property, op: str, operand: Any) -> Node:
+        if property.kind.ident not in TEXT_KINDS or not isinstance(operand, str):
+            return self._wrong("filter.operand", f"{op} takes text", property.ident, None)
+        return Compare(property, op, (), operand)
+
+    def _keys(self, property: Property, op: str, operand: Any) -> Node:
+        if op == "in" and not isinstance(operand, list | tuple):
+            return self._wrong("filter.operand", "in takes a list", property.ident, None)
+        operands = list(operand) if op == "in" else [operand]
+        if len(operands) > IN_VALUES_MAX:
+            return self._wrong(
+                "filter.operand", f"at most {IN_VALUES_MAX} values", property.ident, None
+            )
+        keys = []
+        for value in operands:
+            try:
+                stored = self.resolve(value) if property.is_ref else property.kind.decode(value)
+                keys.append(property.kind.order_key(stored))
+            except Problem as problem:
+                self.findings.append(finding_of(problem, property.ident))
+        return Compare(property, op, tuple(keys))
+
+    def _wrong(self, code: str, message: str, slot: str | None, hint: str | None) -> Node:
+        self.findings.append(Finding(code=code, message=message, slot=slot, hint=hint))
+        return EVERYTHING
+
+
+_EXAMPLE = 'for example {"footwear/price": {"<": 100}}'
+
+
+class Evaluator:
+    """Decides whether an entity satisfies a filter. `fetch` and `inverse` read other entities."""
+
+    def __init__(
+        self,
+        fetch: Callable[[int], Doc | None],
+        inverse: Callable[[Property, int], list[int]],
+    ) -> None:
+        self._fetch = fetch
+        self._inverse = inverse
+
+    def holds(self, node: Node, id: int, doc: Doc) -> bool:
+        """Whether the entity with this document satisfies the filter."""
+        if isinstance(node, Compare):
+            return self._compares(node, id, doc)
+        if isinstance(node, And):
+            return all(self.holds(part, id, doc) for part in node.parts)
+        if isinstance(node, Or):
+            return any(self.holds(part, id, doc) for part in node.parts)
+        if isinstance(node, Not):
+            return not self.holds(node.part, id, doc)
+        if isinstance(node, Exists):
+            return bool(self._values(node.property, id, doc)) == node.wanted
+        return any(
+            (inner := self._fetch(target)) is not None and self.holds(node.inner, target, inner)
+            for target in self._values(node.property, id, doc)
+        )
+
+    def _values(self, property: Property, id: int, doc: Doc) -> list[Any]:
+        if property.inverse_of:
+            return self._inverse(property, id)
+        return property.values(doc.get(property.key))
+
+    def _compares(self, node: Compare, id: int, doc: Doc) -> bool:
+        values = self._values(node.property, id, doc)
+        op = node.op
+        if op == "contains" and node.text:
+            return any(node.text in value for value in values)
+        if op == "starts-with":
+            return any(value.startswith(node.text) for value in values)
+        order_key = node.property.kind.order_key
+        keys = [order_key(value) for value in values]
+        if op in ("=", "in", "contains"):
+            return any(key in node.keys for key in keys)
+        if op == "!=":
+            return not any(key in node.keys for key in keys)
+        bound = node.keys[0]
+        return any(_ORDER[op](key, bound) for key in keys)
+
+
+_ORDER: dict[str, Callable[[bytes, bytes], bool]] = {
+    "<": lambda key, bound: key < bound,
+    "<=": lambda key, bound: key <= bound,
+    ">": lambda key, bound: key > bound,
+    ">=": lambda key, bound: key >= bound,
+}

@@ -1,0 +1,80 @@
+"""The past of one entity: what each transaction changed, found by comparing neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sandbar import clock
+from sandbar.model.documents import Doc, read_doc
+from sandbar.model.results import HistoryEntry, SlotChange
+from sandbar.model.schema import Class, Property, Schema
+from sandbar.store.rows import Version
+
+SchemaAt = Callable[[int], Schema]
+Naming = Callable[[int], int | str]  # how a referenced entity is shown
+
+
+def history_of(
+    versions: list[Version], previous: Version | None, schema_at: SchemaAt, naming: Naming
+) -> list[HistoryEntry]:
+    """One entry per version, oldest first; `previous` is the version before the first."""
+    entries = []
+    for version in versions:
+        changes = changes_between(previous, version, schema_at, naming)
+        entries.append(
+            HistoryEntry(
+                version.t,
+                clock.instant_text(version.instant_us),
+                version.principal,
+                _kind(previous, version),
+                changes,
+                version.reason,
+            )
+        )
+        previous = version
+    return entries
+
+
+def changes_between(
+    before: Version | None, after: Version | None, schema_at: SchemaAt, naming: Naming
+) -> list[SlotChange]:
+    """The slots in which two states of an entity differ."""
+    old, old_class = _state(before, schema_at)
+    new, new_class = _state(after, schema_at)
+    changes = []
+    for key in sorted({*old, *new}, key=int):
+        was, now = _slot(old_class, key), _slot(new_class, key)
+        old_values = _shown(was, old.get(key), naming)
+        new_values = _shown(now, new.get(key), naming)
+        removed = [value for value in old_values if value not in new_values]
+        added = [value for value in new_values if value not in old_values]
+        property = now or was
+        if property is not None and (removed or added):
+            changes.append(SlotChange(property.ident, removed, added))
+    return changes
+
+
+def _kind(previous: Version | None, version: Version) -> str:
+    if version.doc is None:
+        return "deleted"
+    if previous is None:
+        return "created"
+    return "restored" if previous.doc is None else "changed"
+
+
+def _state(version: Version | None, schema_at: SchemaAt) -> tuple[Doc, Class | None]:
+    if version is None or version.doc is None:
+        return {}, None
+    return read_doc(version.doc), schema_at(version.t).class_by_id(version.cls)
+
+
+def _slot(cls: Class | None, key: str) -> Property | None:
+    return None if cls is None else cls.by_key.get(key)
+
+
+def _shown(property: Property | None, stored: Any, naming: Naming) -> list[Any]:
+    if property is None:
+        return []
+    values = property.values(stored)
+    return [naming(value) for value in values] if property.is_ref else values

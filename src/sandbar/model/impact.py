@@ -1,0 +1,233 @@
+"""What a change of the metamodel means for the entities that exist already.
+
+The change is refused, with a report, if any instance would no longer be valid once the whole
+transaction has run; so the same transaction may carry the repair (a `migrate` operation). Index
+rows follow the new rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from sandbar.errors import Conflict, Incorrect, Problem
+from sandbar.model import core
+from sandbar.model.checks import check_required, check_validators, decode_slot
+from sandbar.model.documents import Doc, read_doc
+from sandbar.model.findings import Finding, data_of, finding_of
+from sandbar.model.operations import OPERATIONS_MAX, Migrate
+from sandbar.model.schema import Class, Property, Schema
+from sandbar.model.unit import Unit
+from sandbar.store.rows import Row
+from sandbar.store.scan import Equals, Position, Scan
+
+_PAGE = 1000
+_SHOWN = 20
+
+
+class Affected(NamedTuple):
+    """A class whose instances must be looked at again, and why."""
+
+    cls: Class
+    recheck: list[Property]  # slots whose rules have changed
+    removed: list[Property]  # slots that the class no longer has
+    reindex: list[tuple[Property, Property]]  # the same slot before and after
+    whole: bool  # required slots, validators or abstractness have changed
+
+
+def conclude(unit: Unit) -> None:
+    """Hand the unit's changes to the transaction; a changed metamodel is checked against all data."""
+    if unit.schema is unit.base_schema:
+        unit.finish()
+        return
+    affected = list(_affected(unit.base_schema, unit.schema))
+    unit.finish()
+    _settle(unit, affected)
+
+
+def _settle(unit: Unit, affected: list[Affected]) -> None:
+    report: list[dict[str, Any]] = []
+    broken = 0
+    for item in affected:
+        for row in instances(unit, item.cls):
+            doc = read_doc(row.doc)
+            _reindex(unit, item, row, doc)
+            findings = _findings(unit, item, row, doc)
+            broken += bool(findings)
+            if findings and len(report) < _SHOWN:
+                report.append({"entity-id": row.id, "findings": data_of(findings)})
+    broken += _check_new_uniques(unit, affected, report)
+    if broken:
+        raise Conflict(
+            "schema.would-break",
+            f"{broken} existing entities would no longer be valid",
+            hint="repair them first, or in the same transaction with a migrate operation",
+            data={"broken": broken, "entities": report},
+        )
+
+
+def instances(unit: Unit, cls: Class) -> Iterator[Row]:
+    """Every direct instance, as the transaction has left it so far."""
+    after: Position | None = None
+    while True:
+        drive = Equals(core.TYPE, (cls.type_key,))
+        page = unit.tx.scan(Scan(drive, _PAGE, after=after))
+        for found in page:
+            yield Row(found.id, found.cls, found.t, found.doc)
+        if len(page) < _PAGE:
+            return
+        after = Position(page[-1].key, page[-1].id)
+
+
+def migrate_instances(unit: Unit, op: Migrate) -> int:
+    """Fill, clear and rename slots in every instance of a class and its subclasses."""
+    root = unit.schema.class_named(op.class_)
+    count = 0
+    for class_id in unit.schema.descendants(root.id):
+        cls = unit.schema.class_by_id(class_id)
+        for row in list(instances(unit, cls)):
+            count += 1
+            if count > OPERATIONS_MAX:
+                raise Incorrect("migrate.too-many", f"more than {OPERATIONS_MAX} instances")
+            _migrate_one(unit, op, cls, row.id)
+    return count
+
+
+def _migrate_one(unit: Unit, op: Migrate, cls: Class, id: int) -> None:
+    draft = unit.load(id)
+    if draft is None or draft.doc is None:
+        return
+    unit.touched.add(id)
+    for old, new in op.rename.items():
+        stored = draft.doc.pop(unit.schema.property_named(old).key, None)
+        if stored is not None:
+            property = unit.slot_of(cls, new)
+            unit.put(draft, property, decode_slot(property, stored, unit.resolve))
+    for name in op.clear:
+        draft.doc.pop(unit.base_schema.property_named(name).key, None)
+    for name, given in op.fill.items():
+        property = unit.slot_of(cls, name)
+        if property.key not in draft.doc:
+            unit.put(draft, property, unit.decode(draft, property, given))
+
+
+def _affected(old: Schema, new: Schema) -> Iterator[Affected]:
+    changed = {id for id in new.docs if old.docs.get(id) != new.docs[id]} | (
+        old.docs.keys() - new.docs.keys()
+    )
+    for id in old.class_ids:
+        if not new.has_class(id):
+            continue
+        before, after = old.class_by_id(id), new.class_by_id(id)
+        slots = {p.id for p in before.slots.values()} | {p.id for p in after.slots.values()}
+        if changed.isdisjoint(before.lineage | after.lineage | slots):
+            continue
+        item = _compare(before, after)
+        if item.recheck or item.removed or item.reindex or item.whole:
+            yield item
+
+
+def _compare(before: Class, after: Class) -> Affected:
+    recheck, reindex = [], []
+    for key, property in after.by_key.items():
+        was = before.by_key.get(key)
+        if was is None:
+            continue
+        if was.rules() != property.rules():
+            recheck.append(property)
+        if was.indexed != property.indexed or was.kind is not property.kind:
+            reindex.append((was, property))
+    removed = [p for key, p in before.by_key.items() if key not in after.by_key]
+    whole = (
+        (after.abstract and not before.abstract)
+        or [p.id for p in after.required_slots if p.key not in before.by_key or p in recheck] != []
+        or [e.text for _, e in after.validators] != [e.text for _, e in before.validators]
+    )
+    return Affected(after, recheck, removed, reindex, whole)
+
+
+def _findings(unit: Unit, item: Affected, row: Row, doc: Doc) -> list[Finding]:
+    cls = item.cls
+    findings = [
+        Finding(code="slot.removed", message="the class no longer has this slot", slot=p.ident)
+        for p in item.removed
+        if p.key in doc
+    ]
+    for property in item.recheck:
+        if property.key in doc:
+            findings += _recheck(unit, property, doc[property.key])
+    if item.whole:
+        if cls.abstract:
+            findings.append(Finding(code="class.abstract", message=f"{cls.ident} is abstract now"))
+        findings += check_required(
+            cls,
+            lambda p: unit.tx.secret(row.id, p.id) is not None if p.secret else p.key in doc,
+        )
+        findings += check_validators(cls, doc)
+    return findings
+
+
+def _recheck(unit: Unit, property: Property, stored: Any) -> list[Finding]:
+    if property.secret or property.inverse_of:
+        what = "secret" if property.secret else "derived"
+        message = f"the slot became {what}, but has a stored value"
+        return [Finding(code=f"slot.{what}", message=message, slot=property.ident)]
+    if isinstance(stored, list) and not property.many and property.kind.ident != "db.type/json":
+        message = "the slot holds several values, but now takes one"
+        return [Finding(code="slot.single", message=message, slot=property.ident)]
+    try:
+        if decode_slot(property, stored, unit.resolve) != stored:
+            message = "the value would have to be stored in another form"
+            return [Finding(code="value.form", message=message, slot=property.ident)]
+        if property.target is not None:
+            _check_targets(unit, property, stored)
+    except Problem as problem:
+        return [finding_of(problem, property.ident)]
+    return []
+
+
+def _check_targets(unit: Unit, property: Property, stored: Any) -> None:
+    for id in property.values(stored):
+        class_id = unit.class_id_of(id)
+        if class_id is None or property.target not in unit.schema.class_by_id(class_id).lineage:
+            raise Incorrect("reference.range", f"entity {id} is outside the new range")
+
+
+def _reindex(unit: Unit, item: Affected, row: Row, doc: Doc) -> None:
+    if unit.tx.t == row.t:
+        return  # written by this transaction, hence by the new rules
+    for was, now in item.reindex:
+        stored = doc.get(now.key)
+        if stored is None:
+            continue
+        ended = [(was.id, key) for key in was.index_keys(stored)] if was.indexed else []
+        begun = [(now.id, key) for key in now.index_keys(stored)] if now.indexed else []
+        unit.tx.reindex(
+            row.id,
+            [pair for pair in begun if pair not in ended],
+            [pair for pair in ended if pair not in begun],
+        )
+
+
+def _check_new_uniques(unit: Unit, affected: list[Affected], report: list[dict[str, Any]]) -> int:
+    broken = 0
+    fresh = {p.id: p for item in affected for p in item.recheck if p.unique and p.indexed}
+    for property in fresh.values():
+        before = unit.base_schema.docs.get(property.id)
+        if before is not None and before[1].get(str(core.UNIQUE)):
+            continue
+        holders: dict[bytes, int] = {}
+        for item in affected:
+            for row in instances(unit, item.cls) if property.key in item.cls.by_key else ():
+                stored = read_doc(row.doc).get(property.key)
+                for key in () if stored is None else property.index_keys(stored):
+                    first = holders.setdefault(key, row.id)
+                    if first != row.id:
+                        broken += 1
+                        message = f"shares its value with entity {first}"
+                        found = Finding(
+                            code="slot.not-unique", message=message, slot=property.ident
+                        )
+                        if len(report) < _SHOWN:
+                            report.append({"entity-id": row.id, "findings": data_of([found])})
+    return broken

@@ -1,0 +1,84 @@
+"""Finding out which entity a caller means, when reading."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from sandbar.errors import Incorrect, NotFound
+from sandbar.keywords import parse_ident
+from sandbar.model import core
+from sandbar.model.checks import decode_slot
+from sandbar.model.findings import did_you_mean
+from sandbar.model.schema import Property, Schema
+from sandbar.model.values import VALUE_TYPES
+
+_KEYWORD = VALUE_TYPES["db.type/keyword"]
+_REF = VALUE_TYPES["db.type/ref"]
+
+
+class Finder(Protocol):
+    """Looks keys up in the index, now or as of the past."""
+
+    def find(self, property: int, key: bytes) -> list[int]: ...
+    def find_as_of(self, property: int, key: bytes, t: int) -> list[int]: ...
+
+
+def as_id(given: Any) -> int | None:
+    """The id, if the caller gave one (a number, or its digits)."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        return int(_REF.decode(given))
+    if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 17:
+        return int(given)
+    return None
+
+
+def as_key(schema: Schema, given: Any) -> tuple[Property, bytes]:
+    """The unique slot and key by which the caller names an entity."""
+    if isinstance(given, str):
+        ident = schema.property_by_id(core.IDENT)
+        return ident, _KEYWORD.index_key(parse_ident(given))
+    if isinstance(given, dict) and len(given) == 1:
+        name, value = next(iter(given.items()))
+        property = schema.property_named(name)
+        if property.unique is None:
+            raise Incorrect(
+                "reference.not-unique", f"{property.ident} is not unique", hint="use entity.query"
+            )
+        if property.is_ref:
+            raise Incorrect("reference.malformed", "look up by a value, not by a reference")
+        return property, property.kind.index_key(decode_slot(property, value, _no_reference))
+    raise Incorrect(
+        "reference.malformed",
+        f"{str(given)[:80]!r} does not name an entity",
+        hint="use an id, an ident such as zorp/Boot, or {slot: value} of a unique slot",
+    )
+
+
+def resolve(finder: Finder, schema: Schema, given: Any, as_of: int | None) -> int:
+    """The id of the entity that the caller names."""
+    id = as_id(given)
+    if id is not None:
+        return id
+    property, key = as_key(schema, given)
+    if as_of is None:
+        found = finder.find(property.id, key)
+    else:
+        found = finder.find_as_of(property.id, key, as_of)
+    if not found:
+        raise unknown_entity(schema, given)
+    return found[0]
+
+
+def unknown_entity(schema: Schema, given: Any) -> NotFound:
+    """The error for a name that names nothing."""
+    shown = str(given)[:80]
+    return NotFound(
+        "entity.unknown",
+        f"there is no entity {shown}",
+        hint=did_you_mean(given, schema.idents) or "entity.query and class.instances find entities",
+        data={"entity": shown},
+    )
+
+
+def _no_reference(given: Any, property: Property) -> int:
+    raise Incorrect("reference.malformed", f"{property.ident} is no reference")

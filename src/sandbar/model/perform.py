@@ -1,0 +1,262 @@
+"""Performing operations on a unit of work: announce ids, metamodel first, then the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sandbar.errors import Conflict, Forbidden, Incorrect, NotFound, Problem
+from sandbar.keywords import parse_ident
+from sandbar.model import core
+from sandbar.model.deletion import delete_entity
+from sandbar.model.findings import Finding, refuse
+from sandbar.model.impact import migrate_instances
+from sandbar.model.operations import Create, Delete, Migrate, Operation, Update
+from sandbar.model.results import Outcome
+from sandbar.model.schema import Class, Property, check_definition
+from sandbar.model.unit import KEYWORD, Draft, Unit, conflict_if_moved, problem_finding
+
+
+def perform(unit: Unit, operations: Sequence[Operation]) -> list[Outcome]:
+    """Run the operations; either all of them take effect on the unit or none."""
+    return _Performance(unit, operations).run()
+
+
+class _Performance:
+    def __init__(self, unit: Unit, operations: Sequence[Operation]) -> None:
+        self.unit = unit
+        self.operations = operations
+        self.findings: list[Finding] = []
+        self.outcomes: list[Outcome | None] = [None] * len(operations)
+        self.ids: dict[int, tuple[Class, int, bool]] = {}
+        self._only: Problem | None = None
+
+    def run(self) -> list[Outcome]:
+        for at, op in enumerate(self.operations):
+            if isinstance(op, Create):
+                self._guard(at, self._announce, op)
+        meta = [at for at, op in enumerate(self.operations) if self._is_meta(at, op)]
+        for at in meta:
+            self._guard(at, self._perform, self.operations[at])
+        if meta:
+            self._evolve()
+        done = set(meta)
+        for at, op in enumerate(self.operations):
+            if at not in done:
+                self._guard(at, self._perform, op)
+        named = {finding.slot for finding in self.findings}
+        late = [found for found in self.unit.check_touched() if found.slot not in named]
+        if len(self.findings) == 1 and not late and self._only is not None:
+            raise self._only  # one problem alone keeps its own category
+        if self.findings or late:
+            raise refuse("the write is invalid", self.findings + late)
+        return [outcome for outcome in self.outcomes if outcome is not None]
+
+    def _guard(self, at: int, act: Any, op: Operation) -> None:
+        try:
+            act(at, op)
+        except Problem as problem:
+            self._note(problem, None, at)
+
+    def _note(self, problem: Problem, slot: str | None, at: int) -> None:
+        self._only = problem
+        several = at if len(self.operations) > 1 else None
+        self.findings.append(problem_finding(problem, slot, several))
+
+    # --- announcing --------------------------------------------------------------------------
+
+    def _announce(self, at: int, op: Create) -> None:
+        """Give a new entity its id before anything refers to it."""
+        unit = self.unit
+        cls = unit.schema.class_named(op.class_)
+        given = op.slots.get("db/ident", op.slots.get(":db/ident"))
+        existing = self._existing(given) if isinstance(given, str) else None
+        id = existing if existing is not None else unit.tx.new_id()
+        self.ids[at] = (cls, id, existing is None)
+        if op.temp is not None:
+            unit.temps[op.temp] = id
+        if existing is None:
+            draft = unit.begin_create(cls, id)
+            if isinstance(given, str):
+                ident = unit.schema.property_by_id(core.IDENT)
+                unit.put(draft, ident, parse_ident(given))
+
+    def _existing(self, given: str) -> int | None:
+        property = self.unit.schema.property_by_id(core.IDENT)
+        found = self.unit.holders(property, KEYWORD.index_key(parse_ident(given)))
+        return found[0] if found else None
+
+    def _is_meta(self, at: int, op: Operation) -> bool:
+        if isinstance(op, Create):
+            return at in self.ids and self.ids[at][0].id in self.unit.schema.metaclasses
+        if isinstance(op, Update | Delete):
+            try:
+                class_id = self.unit.class_id_of(self.unit.resolve(op.entity))
+            except Problem:
+                return False  # performing it will say what is wrong
+            return class_id in self.unit.schema.metaclasses
+        return False
+
+    def _evolve(self) -> None:
+        """Let the rest of the operations see the new metamodel; refuse wrong definitions."""
+        unit = self.unit
+        unit.tx.bump_schema()
+        metaclasses = unit.schema.metaclasses
+        changed = {
+            draft.id: (draft.class_id, draft.doc) if draft.doc is not None else None
+            for draft in unit.drafts.values()
+            if draft.class_id in metaclasses and draft.is_changed()
+        }
+        unit.schema = unit.schema.evolve(changed)
+        for id, entry in changed.items():
+            if entry is not None:
+                self._check_definition(id)
+
+    def _check_definition(self, id: int) -> None:
+        try:
+            check_definition(self.unit.schema, id)
+        except Problem as problem:
+            self._note(problem, self.unit.schema.ident_of(id), 0)
+        except KeyError:
+            # A definition that refers to nothing is reported as a dangling reference below.
+            self.unit.touched.add(id)
+
+    # --- performing --------------------------------------------------------------------------
+
+    def _perform(self, at: int, op: Operation) -> None:
+        if isinstance(op, Create):
+            self._create(at, op)
+        elif isinstance(op, Update):
+            self._update(at, op)
+        elif isinstance(op, Delete):
+            id = self.unit.resolve(op.entity)
+            draft = self._draft(id)
+            conflict_if_moved(draft, op.expect)
+            gone = delete_entity(self.unit, draft, op.mode)
+            self.outcomes[at] = Outcome(id, changed=True, deleted=gone)
+        else:
+            assert isinstance(op, Migrate)
+            count = migrate_instances(self.unit, op)
+            self.outcomes[at] = Outcome(count, changed=bool(count))
+
+    def _draft(self, id: int) -> Draft:
+        draft = self.unit.load(id)
+        if draft is None:
+            raise NotFound(
+                "entity.unknown", f"there is no entity {id}", hint="entity.query finds them"
+            )
+        if id < core.FIRST_FREE_ID:
+            raise Forbidden(
+                "core.immutable", f"{self.unit.schema.ident_of(id)} is part of the core"
+            )
+        return draft
+
+    def _create(self, at: int, op: Create) -> None:
+        if at not in self.ids:
+            return  # it could not be announced; the finding is there
+        cls, id, is_new = self.ids[at]
+        if not is_new:
+            self._repeat(at, op, cls, id)
+            return
+        if cls.abstract:
+            raise Incorrect(
+                "class.abstract",
+                f"Cannot instantiate abstract class {cls.ident}",
+                hint=f"use one of its subclasses: class.subclasses {cls.ident} lists them",
+            )
+        draft = self.unit.drafts[id]
+        self._set_slots(at, draft, cls, op.slots)
+        for property in cls.defaults:
+            if property.ident not in op.slots and property.key not in (draft.doc or {}):
+                stored = self.unit.decode(draft, property, property.default)
+                self.unit.put(draft, property, stored)
+        self.outcomes[at] = Outcome(id, _ident(draft), created=True, changed=True)
+
+    def _repeat(self, at: int, op: Create, cls: Class, id: int) -> None:
+        """A second create of the same ident changes nothing, and says where it differs."""
+        draft = self.unit.load(id)
+        assert draft is not None and draft.doc is not None
+        if draft.class_id != cls.id:
+            other = self.unit.class_of(draft).ident
+            raise Conflict("ident.taken", f"{_ident(draft)} exists already, as a {other}")
+        differs = []
+        for property, given in self._given(at, cls, op.slots):
+            if property.secret:
+                continue
+            stored = self.unit.decode(draft, property, given)
+            if draft.doc.get(property.key) != stored:
+                differs.append(property.ident)
+        self.outcomes[at] = Outcome(id, _ident(draft), differs=sorted(differs))
+
+    def _update(self, at: int, op: Update) -> None:
+        id = self.unit.resolve(op.entity)
+        draft = self._draft(id)
+        conflict_if_moved(draft, op.expect)
+        cls = self.unit.class_of(draft)
+        self._set_slots(at, draft, cls, op.set)
+        for property, given in self._given(at, cls, op.add):
+            self._combine(at, draft, property, given, adding=True)
+        for property, given in self._given(at, cls, op.remove):
+            self._combine(at, draft, property, given, adding=False)
+        self.unit.touched.add(id)
+        self.outcomes[at] = Outcome(id, _ident(draft), changed=draft.is_changed())
+
+    def _set_slots(self, at: int, draft: Draft, cls: Class, slots: dict[str, Any]) -> None:
+        for property, given in self._given(at, cls, slots):
+            try:
+                self.unit.put(draft, property, self.unit.decode(draft, property, given))
+            except Problem as problem:
+                self._note(problem, property.ident, at)
+
+    def _given(self, at: int, cls: Class, slots: dict[str, Any]) -> list[tuple[Property, Any]]:
+        """The slots that were named, with a finding for each that the class does not have."""
+        pairs = []
+        known = cls.slots
+        for name, given in slots.items():
+            property = known.get(name)
+            if property is None:
+                if name.removeprefix(":") == "dt/type":
+                    self._check_type(at, cls, given)
+                    continue
+                try:
+                    property = self.unit.slot_of(cls, name)
+                except Problem as problem:
+                    self._note(problem, name[:80], at)
+                    continue
+            pairs.append((property, given))
+        return pairs
+
+    def _check_type(self, at: int, cls: Class, given: Any) -> None:
+        if str(given).removeprefix(":") != cls.ident:
+            problem = Incorrect("slot.immutable", f"the class is {cls.ident} and cannot be changed")
+            self._note(problem, "dt/type", at)
+
+    def _combine(
+        self, at: int, draft: Draft, property: Property, given: Any, *, adding: bool
+    ) -> None:
+        assert draft.doc is not None
+        try:
+            if not property.many or property.secret:
+                raise Incorrect(
+                    "slot.single", "only a many-valued slot can be added to", hint="use set"
+                )
+            stored = self.unit.decode(draft, property, given) or []
+        except Problem as problem:
+            self._note(problem, property.ident, at)
+            return
+        had = draft.doc.get(property.key) or []
+        keys = {_same(property, value) for value in (had if adding else stored)}
+        if adding:
+            result = had + [value for value in stored if _same(property, value) not in keys]
+        else:
+            result = [value for value in had if _same(property, value) not in keys]
+        self.unit.put(draft, property, result)
+
+
+def _same(property: Property, value: Any) -> Any:
+    return property.kind.order_key(value) if property.kind.indexable else repr(value)
+
+
+def _ident(draft: Draft) -> str | None:
+    ident: str | None = (draft.doc or draft.old or {}).get(str(core.IDENT))
+    return ident

@@ -1,0 +1,109 @@
+"""What reads and writes answer. All of it is plain JSON once encoded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Receipt(msgspec.Struct, frozen=True, rename="kebab"):
+    """Proof of a write: reading as of `t` shows exactly this write and all before it."""
+
+    t: int
+    instant: str
+    epoch: int
+
+
+class Outcome(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
+    """What one operation did."""
+
+    entity_id: int
+    ident: str | None = None
+    created: bool = False
+    changed: bool = False
+    deleted: list[int] = []
+    differs: list[str] = []
+
+
+class Written(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
+    """The answer to a transaction."""
+
+    receipt: Receipt
+    outcomes: list[Outcome]
+    temps: dict[str, int] = {}
+    replayed: bool = False
+
+    @property
+    def entity_id(self) -> int:
+        """The entity of the first operation."""
+        return self.outcomes[0].entity_id
+
+    @property
+    def ident(self) -> str | None:
+        """The ident of the first operation's entity."""
+        return self.outcomes[0].ident
+
+    @property
+    def created(self) -> bool:
+        """Whether the first operation made its entity."""
+        return self.outcomes[0].created
+
+    @property
+    def t(self) -> int:
+        """The transaction's number."""
+        return self.receipt.t
+
+
+class Entity(msgspec.Struct, frozen=True, rename="kebab"):
+    """An entity as it is at one moment. `entity["footwear/name"]` reads a slot."""
+
+    entity_id: int
+    ident: str | None
+    class_: str = msgspec.field(name="class")
+    t: int
+    slots: dict[str, Any]
+
+    def __getitem__(self, slot: str) -> Any:
+        return self.slots[slot]
+
+    def get(self, slot: str, default: Any = None) -> Any:
+        """The value of a slot, or something else if it has none."""
+        return self.slots.get(slot, default)
+
+
+class Page(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
+    """A page of a query, and the cursor of the next one."""
+
+    items: list[Entity]
+    t: int
+    cursor: str | None = None
+
+
+class SlotChange(msgspec.Struct, frozen=True, rename="kebab"):
+    """What happened to one slot: the values that went and those that came."""
+
+    slot: str
+    removed: list[Any]
+    added: list[Any]
+
+
+class HistoryEntry(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
+    """One change of an entity: when, who, why, what."""
+
+    t: int
+    instant: str
+    principal: str
+    kind: str
+    changes: list[SlotChange]
+    reason: str | None = None
+
+
+class TransactionEntry(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
+    """One transaction of a workspace."""
+
+    t: int
+    instant: str
+    principal: str
+    entity_ids: tuple[int, ...]
+    reason: str | None = None

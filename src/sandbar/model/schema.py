@@ -1,0 +1,376 @@
+"""The metamodel of one workspace at one generation, compiled for use.
+
+A `Schema` never changes. It is made from the documents of all classes and properties; what is
+derived from them (inherited slots, index rules, checks) is computed on first use and kept.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from sandbar.errors import Incorrect, NotFound
+from sandbar.model import core
+from sandbar.model.documents import Doc
+from sandbar.model.expressions import Expression, compile_expression
+from sandbar.model.findings import did_you_mean
+from sandbar.model.patterns import Pattern, compile_pattern
+from sandbar.model.values import VALUE_TYPES, ValueType
+
+MetaDocs = Mapping[int, tuple[int, Doc]]  # id to class and document
+
+_REF = VALUE_TYPES["db.type/ref"]
+
+
+class Property:
+    """One slot: what its values are and what they must satisfy."""
+
+    def __init__(self, schema: Schema, id: int, doc: Doc) -> None:
+        def slot(number: int) -> Any:
+            return doc.get(str(number))
+
+        self.id = id
+        self.key = str(id)
+        self.ident: str = slot(core.IDENT) or f"#{id}"
+        self.doc: str | None = slot(core.DOC)
+        self.label: str | None = slot(core.LABEL)
+        self.range_id: int = slot(core.RANGE)
+        range_ident = schema.ident_of(self.range_id)
+        self.kind: ValueType = VALUE_TYPES.get(range_ident, _REF)
+        self.is_ref = self.kind is _REF
+        self.target: int | None = (
+            self.range_id if self.is_ref and self.range_id != core.ANY_REF else None
+        )
+        self.many = slot(core.CARDINALITY) == "many"
+        self.required = bool(slot(core.REQUIRED))
+        self.unique: str | None = slot(core.UNIQUE)
+        self.default: Any = slot(core.DEFAULT)
+        self.one_of: list[Any] = slot(core.ONE_OF) or []
+        self.minimum: Any = slot(core.MIN)
+        self.maximum: Any = slot(core.MAX)
+        self.component = bool(slot(core.COMPONENT))
+        self.secret = bool(slot(core.SECRET))
+        self.inverse_of: int | None = slot(core.INVERSE_OF)
+        self.domain: list[int] = slot(core.DOMAIN) or []
+        self.indexed = (
+            not self.secret
+            and not self.inverse_of
+            and (self.is_ref or self.unique is not None or bool(slot(core.INDEXED)))
+        )
+        self._pattern_text: str | None = slot(core.PATTERN)
+
+    @cached_property
+    def pattern(self) -> Pattern | None:
+        """The compiled pattern of text values."""
+        return compile_pattern(self._pattern_text) if self._pattern_text else None
+
+    @property
+    def pattern_text(self) -> str | None:
+        """The pattern as it was written."""
+        return self._pattern_text
+
+    @cached_property
+    def allowed_keys(self) -> frozenset[bytes]:
+        """The order keys of the values in `dt/one-of`."""
+        return frozenset(self.kind.order_key(self.kind.decode(value)) for value in self.one_of)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether decoding a value is all the checking there is to do."""
+        has_bounds = self.minimum is not None or self.maximum is not None
+        return not (self.is_ref or self.one_of or has_bounds or self._pattern_text or self.many)
+
+    def values(self, stored: Any) -> list[Any]:
+        """The stored values as a list, whatever the cardinality."""
+        if stored is None:
+            return []
+        return stored if self.many else [stored]
+
+    def index_keys(self, stored: Any) -> list[bytes]:
+        """The keys under which these stored values are found."""
+        index_key = self.kind.index_key
+        return [index_key(value) for value in stored] if self.many else [index_key(stored)]
+
+    def rules(self) -> tuple[Any, ...]:
+        """All that decides whether a value is right; labels and documentation left out."""
+        return (
+            self.range_id, self.many, self.required, self.unique, repr(self.one_of),
+            self._pattern_text, repr(self.minimum), repr(self.maximum), self.secret, self.inverse_of,
+        )  # fmt: skip
+
+
+class Class:
+    """A class with all that it inherits."""
+
+    def __init__(self, schema: Schema, id: int, doc: Doc) -> None:
+        self._schema = schema
+        self.id = id
+        self.ident: str = doc.get(str(core.IDENT)) or f"#{id}"
+        self.doc: str | None = doc.get(str(core.DOC))
+        self.label: str | None = doc.get(str(core.LABEL))
+        self.abstract = bool(doc.get(str(core.ABSTRACT)))
+        self.native_codec: str | None = doc.get(str(core.NATIVE_CODEC))
+        self.parent_ids: list[int] = doc.get(str(core.SUBCLASS_OF)) or []
+        self.direct_slot_ids: list[int] = doc.get(str(core.SLOTS)) or []
+        self.validator_text: str | None = doc.get(str(core.VALIDATOR))
+
+    @cached_property
+    def ancestors(self) -> list[int]:
+        """All classes above, nearest first, each once."""
+        seen: dict[int, None] = {}
+        level = self.parent_ids
+        while level:
+            seen.update(dict.fromkeys(level))
+            level = [
+                up
+                for id in level
+                for up in self._schema.class_by_id(id).parent_ids
+                if up not in seen and up != self.id
+            ]
+        return list(seen)
+
+    @cached_property
+    def lineage(self) -> frozenset[int]:
+        """The class itself and all above it."""
+        return frozenset((self.id, *self.ancestors))
+
+    @cached_property
+    def slots(self) -> dict[str, Property]:
+        """Every slot that an instance may have, by ident: inherited ones first."""
+        chain = [*reversed(self.ancestors), self.id]
+        ids = dict.fromkeys(
+            slot for id in chain for slot in self._schema.class_by_id(id).direct_slot_ids
+        )
+        # `dt/type` is the row's own column, never part of a document.
+        properties = (self._schema.property_by_id(id) for id in ids if id != core.TYPE)
+        return {property.ident: property for property in properties}
+
+    @cached_property
+    def by_key(self) -> dict[str, Property]:
+        """The same slots by the key that they have in documents."""
+        return {property.key: property for property in self.slots.values()}
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Document key to ident."""
+        return {property.key: property.ident for property in self.slots.values()}
+
+    @cached_property
+    def ref_keys(self) -> frozenset[str]:
+        """Document keys that hold references."""
+        return frozenset(p.key for p in self.slots.values() if p.is_ref and not p.inverse_of)
+
+    @cached_property
+    def inverse_slots(self) -> list[Property]:
+        """Slots that are computed from the other direction."""
+        return [p for p in self.slots.values() if p.inverse_of]
+
+    @cached_property
+    def indexed_slots(self) -> dict[str, Property]:
+        """Document key to property, for the slots that are indexed."""
+        return {p.key: p for p in self.slots.values() if p.indexed}
+
+    @cached_property
+    def required_slots(self) -> list[Property]:
+        """The slots that every instance must have."""
+        return [p for p in self.slots.values() if p.required]
+
+    @cached_property
+    def defaults(self) -> list[Property]:
+        """The slots that fill themselves."""
+        return [p for p in self.slots.values() if p.default is not None]
+
+    @cached_property
+    def unique_slots(self) -> list[Property]:
+        """The slots whose values no two entities share."""
+        return [p for p in self.slots.values() if p.unique is not None]
+
+    @cached_property
+    def validators(self) -> list[tuple[str, Expression]]:
+        """The class's own and inherited validators, each with the class that brought it."""
+        chain = [self, *(self._schema.class_by_id(id) for id in self.ancestors)]
+        return [
+            (cls.ident, compile_expression(cls.validator_text, frozenset({"this"})))
+            for cls in chain
+            if cls.validator_text
+        ]
+
+    @cached_property
+    def type_key(self) -> bytes:
+        """The index key of this class as a value of `dt/type`."""
+        return _REF.index_key(self.id)
+
+
+class Schema:
+    """All classes and properties of a workspace at one generation."""
+
+    def __init__(self, generation: int, t: int, docs: MetaDocs, changes: list[int]) -> None:
+        self.generation = generation
+        self.t = t
+        self.docs = docs
+        self.changes = changes  # every t that changed the metamodel, up to this generation
+        self._classes: dict[int, Class] = {}
+        self._properties: dict[int, Property] = {}
+
+    @cached_property
+    def _names(self) -> dict[str, int]:
+        ident = str(core.IDENT)
+        return {doc[ident]: id for id, (_, doc) in self.docs.items() if ident in doc}
+
+    @cached_property
+    def _children(self) -> dict[int, list[int]]:
+        children: dict[int, list[int]] = {}
+        subclass_of = str(core.SUBCLASS_OF)
+        for id, (_, doc) in sorted(self.docs.items()):
+            for parent in doc.get(subclass_of) or ():
+                children.setdefault(parent, []).append(id)
+        return children
+
+    @cached_property
+    def _kinds_of_class(self) -> frozenset[int]:
+        return frozenset(self.descendants(core.CLASS))
+
+    @cached_property
+    def _kinds_of_property(self) -> frozenset[int]:
+        return frozenset(self.descendants(core.PROPERTY))
+
+    @cached_property
+    def metaclasses(self) -> frozenset[int]:
+        """The classes whose instances are the metamodel."""
+        return self._kinds_of_class | self._kinds_of_property
+
+    @cached_property
+    def class_ids(self) -> list[int]:
+        """The ids of all classes, in order."""
+        return sorted(id for id, (cls, _) in self.docs.items() if cls in self._kinds_of_class)
+
+    @cached_property
+    def property_ids(self) -> list[int]:
+        """The ids of all properties, in order."""
+        return sorted(id for id, (cls, _) in self.docs.items() if cls in self._kinds_of_property)
+
+    @cached_property
+    def ref_properties(self) -> list[Property]:
+        """Every stored property that refers to entities."""
+        return [p for p in map(self.property_by_id, self.property_ids) if p.is_ref and p.indexed]
+
+    @property
+    def idents(self) -> list[str]:
+        """The names of all classes and properties."""
+        return list(self._names)
+
+    def id_named(self, ident: str) -> int | None:
+        """The class or property of that name."""
+        return self._names.get(ident)
+
+    def ident_of(self, id: int) -> str:
+        """The name of a class or property."""
+        entry = self.docs.get(id)
+        ident = entry[1].get(str(core.IDENT)) if entry else None
+        return ident or f"#{id}"
+
+    def has_class(self, id: int) -> bool:
+        """Whether this id is a class."""
+        return id in self.docs and self.docs[id][0] in self._kinds_of_class
+
+    def class_by_id(self, id: int) -> Class:
+        """The class of that number; it must exist."""
+        cls = self._classes.get(id)
+        if cls is None:
+            cls = self._classes[id] = Class(self, id, self.docs[id][1])
+        return cls
+
+    def property_by_id(self, id: int) -> Property:
+        """The property of that number; it must exist."""
+        found = self._properties.get(id)
+        if found is None:
+            found = self._properties[id] = Property(self, id, self.docs[id][1])
+        return found
+
+    def class_named(self, name: object) -> Class:
+        """The class of that ident, or a NotFound that suggests another."""
+        id = self._lookup(name)
+        if id is not None and self.docs[id][0] in self._kinds_of_class:
+            return self.class_by_id(id)
+        raise NotFound(
+            "class.unknown",
+            f"there is no class {_shown(name)}",
+            hint=did_you_mean(name, [self.ident_of(id) for id in self.class_ids])
+            or "schema.classes lists the classes",
+            data={"class": _shown(name)},
+        )
+
+    def property_named(self, name: object) -> Property:
+        """The property of that ident, or a NotFound that suggests another."""
+        id = self._lookup(name)
+        if id is not None and self.docs[id][0] in self._kinds_of_property:
+            return self.property_by_id(id)
+        raise NotFound(
+            "property.unknown",
+            f"there is no property {_shown(name)}",
+            hint=did_you_mean(name, [self.ident_of(id) for id in self.property_ids])
+            or "schema.properties lists the properties",
+            data={"property": _shown(name)},
+        )
+
+    def descendants(self, id: int) -> list[int]:
+        """The class and all below it, in order of id."""
+        seen, level = {id}, [id]
+        while level:
+            level = [kid for up in level for kid in self._children.get(up, ()) if kid not in seen]
+            seen.update(level)
+        return sorted(seen)
+
+    def evolve(self, changes: Mapping[int, tuple[int, Doc] | None]) -> Schema:
+        """The schema after some of its documents were written or (None) deleted."""
+        docs = dict(self.docs)
+        for id, entry in changes.items():
+            if entry is None:
+                docs.pop(id, None)
+            else:
+                docs[id] = entry
+        return Schema(self.generation, self.t, docs, self.changes)
+
+    def basis(self, t: int) -> int:
+        """The t of the last metamodel change at or before `t`."""
+        place = bisect_right(self.changes, t)
+        return self.changes[place - 1] if place else 0
+
+    def _lookup(self, name: object) -> int | None:
+        if isinstance(name, str):
+            return self._names.get(name.removeprefix(":"))
+        if isinstance(name, int) and not isinstance(name, bool) and name in self.docs:
+            return name
+        return None
+
+
+def _shown(name: object) -> str:
+    return name[:80] if isinstance(name, str) else repr(name)[:80]
+
+
+def check_definition(schema: Schema, id: int) -> None:
+    """Compile all that a class or property says, so that a wrong definition fails when written."""
+    if schema.has_class(id):
+        cls = schema.class_by_id(id)
+        if id in cls.ancestors or cls.id in cls.parent_ids:
+            raise Incorrect("class.cycle", f"{cls.ident} would be its own ancestor")
+        _ = cls.validators
+        return
+    property = schema.property_by_id(id)
+    _ = property.pattern, property.allowed_keys
+    for bound in (property.minimum, property.maximum):
+        if bound is not None and not _is_text(property.kind):
+            property.kind.decode(bound)
+    if property.default is not None:
+        for value in property.values(property.default):
+            property.kind.decode(value)
+    if (property.unique or property.indexed) and not property.kind.indexable:
+        raise Incorrect(
+            "property.not-indexable", f"{property.ident}: {property.kind.ident} cannot be indexed"
+        )
+
+
+def _is_text(kind: ValueType) -> bool:
+    return kind.ident in {"db.type/string", "db.type/uri", "db.type/bytes", "db.type/json"}

@@ -1,0 +1,346 @@
+"""A unit of work: the entities that one transaction loads, changes and finally hands to the store.
+
+Operations change drafts in memory. After each call all touched drafts are checked together, so
+that operations may refer forwards to each other; every finding is collected before anything is
+refused. `finish` turns the drafts into one change per entity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from sandbar.errors import Conflict, Incorrect, NotFound, Problem
+from sandbar.keywords import parse_ident
+from sandbar.model import core
+from sandbar.model.checks import check_required, check_validators, decode_slot
+from sandbar.model.documents import Doc, read_doc, write_doc
+from sandbar.model.findings import Finding, did_you_mean, finding_of
+from sandbar.model.schema import Class, Property, Schema
+from sandbar.model.values import VALUE_TYPES
+from sandbar.store.plan import Change, Pair, Transaction
+from sandbar.store.rows import Row
+
+REF = VALUE_TYPES["db.type/ref"]
+KEYWORD = VALUE_TYPES["db.type/keyword"]
+
+
+class Hashed(NamedTuple):
+    """A secret that was hashed before it came near a transaction."""
+
+    text: str
+
+
+class SecretNotHashed(Exception):
+    """A slot became secret between preparing and running: prepare again."""
+
+
+class Draft:
+    """One entity on its way from its old document to its new one (None: deleted)."""
+
+    __slots__ = ("before", "class_id", "doc", "id", "old")
+
+    def __init__(self, id: int, class_id: int, before: Row | None) -> None:
+        self.id = id
+        self.class_id = class_id
+        self.before = before
+        self.old: Doc | None = None if before is None else read_doc(before.doc)
+        self.doc: Doc | None = None if self.old is None else dict(self.old)
+
+    def is_changed(self) -> bool:
+        """Whether there is anything to write."""
+        return self.doc != self.old
+
+
+class Unit:
+    """The drafts of one transaction and the rules that they must satisfy."""
+
+    def __init__(self, tx: Transaction, schema: Schema) -> None:
+        self.tx = tx
+        self.base_schema = schema
+        self.schema = schema
+        self.drafts: dict[int, Draft] = {}
+        self.temps: dict[str, int] = {}
+        self.touched: set[int] = set()
+        self._holders_here: dict[Pair, set[int]] = {}
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def load(self, id: int) -> Draft | None:
+        """The living entity of that id, as this unit sees it."""
+        draft = self.drafts.get(id)
+        if draft is None:
+            row = self.tx.entity(id)
+            if row is None:
+                return None
+            draft = self.drafts[id] = Draft(id, row.cls, row)
+        return draft if draft.doc is not None else None
+
+    def class_of(self, draft: Draft) -> Class:
+        """The class of a draft, as the unit's schema has it."""
+        return self.schema.class_by_id(draft.class_id)
+
+    def class_id_of(self, id: int) -> int | None:
+        """The class of a living entity, without making a draft of it."""
+        draft = self.drafts.get(id)
+        if draft is not None:
+            return draft.class_id if draft.doc is not None else None
+        meta = self.schema.docs.get(id)
+        if meta is not None:
+            return meta[0]
+        row = self.tx.entity(id)
+        return None if row is None else row.cls
+
+    def holders(self, property: Property, key: bytes) -> list[int]:
+        """The living entities whose slot holds this key, as this unit sees them."""
+        pair = (property.id, key)
+        found = set(self.tx.find(*pair)) | self._holders_here.get(pair, set())
+        return sorted(id for id in found if self._still_holds(id, property, key))
+
+    def is_referred(self, property: int, key: bytes) -> bool:
+        """Whether anything in this unit has been made to hold this key."""
+        return (property, key) in self._holders_here
+
+    def _still_holds(self, id: int, property: Property, key: bytes) -> bool:
+        draft = self.drafts.get(id)
+        if draft is None:
+            return True
+        if property.id == core.TYPE:
+            return draft.doc is not None
+        if draft.doc is None or property.key not in draft.doc:
+            return False
+        return key in property.index_keys(draft.doc[property.key])
+
+    # --- naming ------------------------------------------------------------------------------
+
+    def resolve(self, given: Any, property: Property | None = None) -> int:
+        """The id of whatever names an entity: id, ident, temporary id or `{slot: value}`."""
+        if isinstance(given, int) and not isinstance(given, bool):
+            REF.decode(given)
+            return given
+        if isinstance(given, str):
+            return self._resolve_text(given)
+        if isinstance(given, dict) and len(given) == 1:
+            return self._resolve_lookup(*next(iter(given.items())))
+        raise Incorrect(
+            "reference.malformed",
+            f"{str(given)[:80]!r} does not name an entity",
+            hint="use an id, an ident such as zorp/Boot, or {slot: value} of a unique slot",
+        )
+
+    def _resolve_text(self, text: str) -> int:
+        name = text.removeprefix(":")
+        if name in self.temps:
+            return self.temps[name]
+        if name.isascii() and name.isdigit() and len(name) < 17:
+            return int(name)
+        known = self.schema.id_named(name)
+        if known is not None and known not in self.drafts:
+            return known
+        ident = parse_ident(name)
+        found = self.holders(self.schema.property_by_id(core.IDENT), KEYWORD.index_key(ident))
+        if not found:
+            raise NotFound(
+                "entity.unknown",
+                f"there is no entity {ident}",
+                hint=did_you_mean(ident, self.schema.idents) or "entity.query finds entities",
+            )
+        return found[0]
+
+    def _resolve_lookup(self, slot: Any, value: Any) -> int:
+        property = self.schema.property_named(slot)
+        if property.unique is None:
+            raise Incorrect(
+                "reference.not-unique", f"{property.ident} is not unique", hint="use entity.query"
+            )
+        stored = decode_slot(property, value, self.resolve)
+        for id in self.holders(property, property.index_keys(stored)[0]):
+            return id
+        raise NotFound("entity.unknown", f"no entity has {property.ident} = {str(value)[:80]!r}")
+
+    # --- changing ----------------------------------------------------------------------------
+
+    def begin_create(self, cls: Class, id: int) -> Draft:
+        """A new, empty draft."""
+        draft = Draft(id, cls.id, None)
+        draft.doc = {}
+        self.drafts[id] = draft
+        self.touched.add(id)
+        return draft
+
+    def put(self, draft: Draft, property: Property, stored: Any) -> None:
+        """Set one slot to a stored value; None or an empty list clears it."""
+        assert draft.doc is not None
+        self.touched.add(draft.id)
+        if stored is None or stored == []:
+            draft.doc.pop(property.key, None)
+            return
+        draft.doc[property.key] = stored
+        if property.unique is not None or property.is_ref:
+            for key in property.index_keys(stored):
+                self._holders_here.setdefault((property.id, key), set()).add(draft.id)
+
+    def decode(self, draft: Draft, property: Property, given: Any) -> Any:
+        """The stored form of what was given for a slot of this draft."""
+        if property.inverse_of:
+            forward = self.schema.ident_of(property.inverse_of)
+            raise Incorrect(
+                "slot.derived", "this slot is computed", hint=f"set {forward} on the other entity"
+            )
+        if property.secret:
+            return self._keep_secret(draft, property, given)
+        if given is None:
+            return None
+        if property.id == core.IDENT and isinstance(given, str):
+            return parse_ident(given)
+        return decode_slot(property, given, self.resolve)
+
+    def _keep_secret(self, draft: Draft, property: Property, given: Any) -> None:
+        if given is not None and not isinstance(given, Hashed):
+            raise SecretNotHashed
+        self.tx.keep_secret(draft.id, property.id, None if given is None else given.text)
+        self.touched.add(draft.id)
+
+    def slot_of(self, cls: Class, name: str) -> Property:
+        """The slot of that name, or a refusal that suggests another."""
+        property = cls.slots.get(name) or cls.slots.get(name.removeprefix(":"))
+        if property is not None:
+            return property
+        raise Incorrect(
+            "slot.unknown",
+            f"{cls.ident} has no slot {name[:80]}",
+            hint=did_you_mean(name, cls.slots) or f"class.slots {cls.ident} lists its slots",
+        )
+
+    # --- checking ----------------------------------------------------------------------------
+
+    def check_touched(self) -> list[Finding]:
+        """Everything that is wrong with the drafts touched since the last check."""
+        findings: list[Finding] = []
+        for id in sorted(self.touched):
+            draft = self.drafts[id]
+            if draft.doc is not None:
+                findings += self._check(draft)
+        self.touched.clear()
+        return findings
+
+    def _check(self, draft: Draft) -> list[Finding]:
+        cls, doc = self.class_of(draft), draft.doc
+        assert doc is not None
+
+        def has(property: Property) -> bool:
+            if property.secret:
+                return self.tx.secret(draft.id, property.id) is not None
+            return property.key in doc
+
+        findings = check_required(cls, has) if cls.required_slots else []
+        for property in cls.unique_slots:
+            if self._is_new(draft, property):
+                findings += self._check_unique(draft, property)
+        if not cls.ref_keys.isdisjoint(doc):
+            for key in cls.ref_keys.intersection(doc):
+                findings += self._check_references(draft, cls.by_key[key])
+        return findings or check_validators(cls, doc)
+
+    def _is_new(self, draft: Draft, property: Property) -> bool:
+        assert draft.doc is not None
+        if property.key not in draft.doc:
+            return False
+        return draft.old is None or draft.old.get(property.key) != draft.doc[property.key]
+
+    def _check_unique(self, draft: Draft, property: Property) -> list[Finding]:
+        assert draft.doc is not None
+        findings = []
+        for value, key in zip(
+            property.values(draft.doc[property.key]),
+            property.index_keys(draft.doc[property.key]),
+            strict=True,
+        ):
+            others = [id for id in self.holders(property, key) if id != draft.id]
+            if others:
+                findings.append(
+                    Finding(
+                        code="slot.not-unique",
+                        message=f"{str(value)[:80]!r} is taken by entity {others[0]}",
+                        slot=property.ident,
+                        hint=f"choose another value, or update entity {others[0]}",
+                    )
+                )
+        return findings
+
+    def _check_references(self, draft: Draft, property: Property) -> Iterable[Finding]:
+        assert draft.doc is not None
+        before = () if draft.old is None else property.values(draft.old.get(property.key))
+        for id in property.values(draft.doc[property.key]):
+            if id in before and id not in self.drafts:
+                continue
+            class_id = self.class_id_of(id)
+            if class_id is None:
+                yield Finding(
+                    code="reference.dangling",
+                    message=f"there is no entity {id}",
+                    slot=property.ident,
+                    hint="create it first, or in the same transaction",
+                )
+            elif property.target is not None:
+                cls = self.schema.class_by_id(class_id)
+                if property.target not in cls.lineage:
+                    target = self.schema.ident_of(property.target)
+                    yield Finding(
+                        code="reference.range",
+                        message=f"entity {id} is a {cls.ident}, not a {target}",
+                        slot=property.ident,
+                        hint=f"refer to an instance of {target}",
+                    )
+
+    # --- finishing ---------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Hand the net changes to the transaction, one per entity."""
+        for draft in self.drafts.values():
+            if draft.is_changed():
+                self._plan(draft)
+
+    def _plan(self, draft: Draft) -> None:
+        cls = self.class_of(draft)
+        new = self._pairs(cls, draft.doc)
+        old = self._pairs(self._class_before(draft), draft.old)
+        text = None if draft.doc is None else write_doc(draft.doc)
+        begun = [pair for pair in new if pair not in old]
+        ended = [pair for pair in old if pair not in new]
+        self.tx.change(Change(draft.id, cls.id, text, begun, ended), draft.before)
+
+    def _class_before(self, draft: Draft) -> Class:
+        # Indexes were made by the rules that held before this transaction.
+        schema = self.base_schema if draft.before is not None else self.schema
+        return schema.class_by_id(draft.class_id)
+
+    @staticmethod
+    def _pairs(cls: Class, doc: Doc | None) -> dict[Pair, None]:
+        if doc is None:
+            return {}
+        pairs: dict[Pair, None] = {(core.TYPE, cls.type_key): None}
+        indexed = cls.indexed_slots
+        for slot, stored in doc.items():
+            property = indexed.get(slot)
+            if property is not None:
+                for key in property.index_keys(stored):
+                    pairs[property.id, key] = None
+        return pairs
+
+
+def conflict_if_moved(draft: Draft, expect: int | None) -> None:
+    """Refuse when the entity has changed since the caller looked."""
+    if expect is not None and draft.before is not None and draft.before.t != expect:
+        raise Conflict(
+            "entity.moved",
+            f"entity {draft.id} was last changed at t={draft.before.t}, not {expect}",
+            hint="read it again, then repeat the change",
+            data={"t": draft.before.t, "expect": expect},
+        )
+
+
+def problem_finding(problem: Problem, slot: str | None, at: int | None) -> Finding:
+    """A problem as a finding about one slot of one operation."""
+    found = finding_of(problem, slot)
+    return Finding(code=found.code, message=found.message, slot=slot, hint=found.hint, at=at)

@@ -1,0 +1,277 @@
+"""A workspace: a database of its own, with its metamodel, its entities and their past.
+
+Every read comes from one snapshot, schema included. Calls made from inside a write (by a handler
+that runs in it) join the open transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from sandbar import clock
+from sandbar.errors import Incorrect
+from sandbar.model import core
+from sandbar.model.bootstrap import install_metamodel
+from sandbar.model.history import changes_between, history_of
+from sandbar.model.introspection import Introspection
+from sandbar.model.moments import Moment, moment_t
+from sandbar.model.naming import as_id, as_key, resolve, unknown_entity
+from sandbar.model.queries import LIMIT_DEFAULT, Question, View, answer, cursor_of
+from sandbar.model.rendering import render, render_plain
+from sandbar.model.results import Entity, HistoryEntry, Page, SlotChange, TransactionEntry, Written
+from sandbar.model.schema import Schema
+from sandbar.model.schema_cache import SchemaCache
+from sandbar.model.secrets import matches_secret
+from sandbar.model.writes import Writes, refuse_in_event_loop
+from sandbar.store.api import Snapshot, Store
+from sandbar.store.rows import Row, Version
+
+T = TypeVar("T")
+
+HISTORY_LIMIT_MAX = 1000
+
+
+class Workspace:
+    """All that can be asked of one workspace, bound to it for good."""
+
+    def __init__(self, store: Store, ws: int) -> None:
+        self._store = store
+        self._ws = ws
+        self._schemas = SchemaCache()
+        self._writes = Writes(store, ws, self._schema_of_generation)
+
+    @classmethod
+    def open(cls, store: Store, name: str, metamodel: bytes | None = None) -> Workspace:
+        """The workspace of that name; a new one gets the core metamodel, or the given dump."""
+        ws = store.workspace(name)
+        if ws is None:
+            ws = store.create_workspace(name)
+        with store.snapshot(ws) as snapshot:
+            is_empty = snapshot.state.t == 0
+        if is_empty:
+            entries = core.CORE if metamodel is None else core.parse_entries(metamodel)
+            refuse_in_event_loop()
+            store.submit(ws, lambda tx: install_metamodel(tx, entries), alone=True).result()
+        elif metamodel is not None:
+            raise Incorrect("workspace.not-empty", f"workspace {name} has a metamodel already")
+        return cls(store, ws)
+
+    # --- schema ------------------------------------------------------------------------------
+
+    def schema(self, as_of: Moment | None = None) -> Introspection:
+        """The metamodel, now or as of the past."""
+        with self._view(as_of) as (_, schema, _t):
+            return Introspection(schema)
+
+    def _schema_of_generation(self, generation: int, epoch: int) -> Schema:
+        schema = self._schemas.at(generation, epoch)
+        if schema is None:
+            with self._store.snapshot(self._ws) as snapshot:
+                schema = self._schemas.current(snapshot)
+        return schema
+
+    @contextmanager
+    def _view(self, as_of: Moment | None) -> Iterator[tuple[Snapshot, Schema, int | None]]:
+        """A snapshot, the schema that holds in it, and the t to look at (None: now)."""
+        with self._store.snapshot(self._ws) as snapshot:
+            now = self._schemas.current(snapshot)
+            if as_of is None:
+                yield snapshot, now, None
+                return
+            t = moment_t(as_of, snapshot.state.t, snapshot)
+            schema = self._schemas.as_of(snapshot, t)
+            yield snapshot, schema, None if t == snapshot.state.t else t
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def get(self, entity: Any, *, as_of: Moment | None = None) -> Entity:
+        """One entity, by id, ident or `{slot: value}`."""
+        unit = self._writes.open_unit()
+        if unit is not None and as_of is None:
+            return self._writes.get(unit, entity)
+        if as_of is None:
+            found = self._get_now(entity)
+        else:
+            found = self._get_past(entity, as_of) if isinstance(as_of, int) else None
+        return found if found is not None else self._get_carefully(entity, as_of)
+
+    def _get_now(self, entity: Any) -> Entity | None:
+        """The fast way: one statement, if the schema is at hand and no other row is needed."""
+        if type(entity) is int:
+            head, row = self._store.point(self._ws, entity)
+        else:
+            known = self._schemas.latest
+            if known is None or (id := as_id(entity)) is not None:
+                return None if known is None else self._get_now(id)
+            property, key = as_key(known, entity)
+            head, row = self._store.point_by_key(self._ws, property.id, key)
+        schema = self._schemas.at(head.generation, head.epoch)
+        return None if schema is None or row is None else render_plain(schema, row)
+
+    def _get_past(self, entity: Any, t: int) -> Entity | None:
+        """The fast way into the past: the schema of then must be at hand."""
+        if type(entity) is not int or type(t) is not int:
+            return None
+        head, row = self._store.point_as_of(self._ws, entity, t)
+        schema = self._schemas.at_hand(head, t)
+        return None if schema is None or row is None or t > head.t else render_plain(schema, row)
+
+    def _get_carefully(self, entity: Any, as_of: Moment | None) -> Entity:
+        with self._view(as_of) as (snapshot, schema, t):
+            id = resolve(snapshot, schema, entity, t)
+            rows = snapshot.entities([id], t)
+            if not rows:
+                raise unknown_entity(schema, entity)
+            return render(schema, rows, snapshot, as_of=t)[0]
+
+    def query(
+        self,
+        class_: Any,
+        where: Any = None,
+        *,
+        order_by: str | None = None,
+        fields: Sequence[str] | None = None,
+        limit: int = LIMIT_DEFAULT,
+        cursor: str | None = None,
+        as_of: Moment | None = None,
+    ) -> Page:
+        """One page of the instances of a class (subclasses included) that satisfy a filter."""
+        chosen = None if fields is None else tuple(fields)
+        question = Question(class_, where, order_by, chosen, limit, cursor)
+        unit = self._writes.open_unit()
+        if unit is not None and as_of is None:
+            return self._writes.query(unit, question)
+        with self._store.snapshot(self._ws) as snapshot:
+            state = snapshot.state
+            resume = cursor_of(question, state.epoch)
+            t = moment_t(as_of, state.t, snapshot) if as_of is not None else state.t
+            t = t if resume is None else resume.t
+            past = None if t == state.t else t
+            now = self._schemas.current(snapshot)
+            schema = now if past is None else self._schemas.as_of(snapshot, t)
+            view = View(snapshot, schema, t, state.epoch, past)
+            return answer(view, question, resume, lambda e: resolve(snapshot, schema, e, past))
+
+    def history(
+        self, entity: Any, *, after: int = 0, limit: int = HISTORY_LIMIT_MAX
+    ) -> list[HistoryEntry]:
+        """What happened to an entity, oldest first: who, when, why, and which slots."""
+        if not 1 <= limit <= HISTORY_LIMIT_MAX:
+            raise Incorrect("history.limit", f"limit is from 1 to {HISTORY_LIMIT_MAX}")
+        with self._view(None) as (snapshot, schema, _):
+            id = self._id_ever(snapshot, schema, entity)
+            versions = snapshot.versions(id, after=after, limit=limit)
+            previous = self._version_at(snapshot, id, after) if after else None
+            if not versions and previous is None:
+                raise unknown_entity(schema, entity)
+            return history_of(
+                versions,
+                previous,
+                lambda t: self._schemas.as_of(snapshot, t),
+                _Names(snapshot, schema),
+            )
+
+    def diff(self, entity: Any, before: Moment, after: Moment | None = None) -> list[SlotChange]:
+        """The slots in which an entity differs between two moments (the second: now)."""
+        with self._view(None) as (snapshot, schema, _):
+            id = self._id_ever(snapshot, schema, entity)
+            now = snapshot.state.t
+            old = self._version_at(snapshot, id, moment_t(before, now, snapshot))
+            last = now if after is None else moment_t(after, now, snapshot)
+            new = self._version_at(snapshot, id, last)
+            naming = _Names(snapshot, schema)
+            return changes_between(old, new, lambda t: self._schemas.as_of(snapshot, t), naming)
+
+    def changes(self, *, since: int = 0, limit: int = 100) -> list[TransactionEntry]:
+        """The transactions after `since`, oldest first, with the entities that they changed."""
+        if not 1 <= limit <= HISTORY_LIMIT_MAX or since < 0:
+            raise Incorrect("changes.limit", f"limit is from 1 to {HISTORY_LIMIT_MAX}")
+        with self._store.snapshot(self._ws) as snapshot:
+            return [
+                TransactionEntry(
+                    tx.t, clock.instant_text(tx.instant_us), tx.principal, tx.ids, tx.reason
+                )
+                for tx in snapshot.transactions(after=since, limit=limit)
+            ]
+
+    def last_t(self) -> int:
+        """The number of the last transaction."""
+        return self._store.point(self._ws, core.CLASS)[0].t
+
+    def explain(self, class_: Any, where: Any = None, *, order_by: str | None = None) -> str:
+        """The database's own plan for a query."""
+        with self._view(None) as (snapshot, schema, _):
+            recorder = _Recorder(snapshot)
+            view = View(recorder, schema, snapshot.state.t, 0, None)
+            question = Question(class_, where, order_by)
+            answer(view, question, None, lambda e: resolve(snapshot, schema, e, None))
+            return "\n".join(recorder.plans)
+
+    def secret_matches(self, entity: Any, slot: str, candidate: str) -> bool:
+        """Whether the candidate is the secret that a slot keeps the hash of."""
+        with self._view(None) as (snapshot, schema, _):
+            id = resolve(snapshot, schema, entity, None)
+            hashed = snapshot.secret(id, schema.property_named(slot).id)
+        return hashed is not None and matches_secret(hashed, candidate)
+
+    # --- writing -----------------------------------------------------------------------------
+
+    def transact(
+        self,
+        operations: Sequence[Any],
+        *,
+        principal: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Run several operations as one transaction."""
+        return self._writes.transact(operations, principal, reason, idempotency_key)
+
+    def run(self, work: Callable[[], T], *, principal: str, reason: str | None = None) -> T:
+        """Run a function as one transaction: every call that it makes here joins in."""
+        return self._writes.run(work, principal, reason)
+
+    # --- the past ----------------------------------------------------------------------------
+
+    def _id_ever(self, snapshot: Snapshot, schema: Schema, entity: Any) -> int:
+        """The id of an entity that may be gone: a name is first looked for among the living."""
+        return resolve(snapshot, schema, entity, None)
+
+    def _version_at(self, snapshot: Snapshot, id: int, t: int) -> Version | None:
+        row: Row | None = snapshot.entity_as_of(id, t)
+        return None if row is None else Version(row.t, row.cls, row.doc, 0, "", None)
+
+
+class _Names:
+    """Shows a referenced entity by its current ident, or by its id."""
+
+    def __init__(self, snapshot: Snapshot, schema: Schema) -> None:
+        self._snapshot = snapshot
+        self._schema = schema
+        self._known: dict[int, int | str] = {}
+
+    def __call__(self, id: int) -> int | str:
+        if id not in self._known:
+            rows = self._snapshot.entities([id])
+            plain = rows and render(self._schema, rows, self._snapshot)[0].ident
+            self._known[id] = plain or id
+        return self._known[id]
+
+
+class _Recorder:
+    """A source that notes the plan of every scan it passes on."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self.plans: list[str] = []
+
+    def entities(self, ids: Sequence[int], as_of: int | None = None) -> list[Row]:
+        """The rows of several entities."""
+        return self._snapshot.entities(ids, as_of)
+
+    def scan(self, scan: Any) -> Any:
+        """One page of an index walk."""
+        self.plans.append(self._snapshot.explain(scan))
+        return self._snapshot.scan(scan)

@@ -1,0 +1,225 @@
+"""Writing to a workspace: prepare in the caller's thread, run on the writer, wait for the commit."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from sandbar import clock
+from sandbar.errors import Conflict, Fault, Incorrect
+from sandbar.model.documents import write_doc
+from sandbar.model.impact import conclude
+from sandbar.model.naming import unknown_entity
+from sandbar.model.operations import BYTES_MAX, Operation, parse_operations
+from sandbar.model.perform import perform
+from sandbar.model.prefetch import wanted_by
+from sandbar.model.queries import Question, View, answer
+from sandbar.model.rendering import render
+from sandbar.model.results import Entity, Page, Receipt, Written
+from sandbar.model.schema import Schema
+from sandbar.model.secrets import hash_secrets
+from sandbar.model.unit import SecretNotHashed, Unit
+from sandbar.model.values import door_check
+from sandbar.store.api import Store, Transaction
+from sandbar.store.rows import Row
+
+T = TypeVar("T")
+
+BATCHED_OPERATIONS_MAX = 256  # larger transactions run alone
+IDEMPOTENCY_KEY_MAX = 255
+REASON_MAX = 2000
+
+SchemaOf = Callable[[int, int], Schema]  # generation and epoch to schema
+
+
+class Writes:
+    """The write side of one workspace."""
+
+    def __init__(self, store: Store, ws: int, schema_of: SchemaOf) -> None:
+        self._store = store
+        self._ws = ws
+        self._schema_of = schema_of
+        self._local = threading.local()
+
+    def open_unit(self) -> Unit | None:
+        """The unit of the transaction that this thread is inside of, if it is in this workspace."""
+        unit: Unit | None = getattr(self._local, "unit", None)
+        return unit
+
+    def transact(
+        self, given: Sequence[Any], principal: str, reason: str | None, key: str | None
+    ) -> Written:
+        """Run operations as one transaction, or as part of the one that is open."""
+        operations = parse_operations(given)
+        if not operations:
+            raise Incorrect("operations.none", "a transaction has at least one operation")
+        _check_request(principal, reason, key)
+        unit = self.open_unit()
+        if unit is not None:
+            return self._join(unit, operations)
+        refuse_in_event_loop()
+        digest = _digest(operations) if key is not None or len(operations) > 1 else ""
+        for _ in range(3):
+            schema = self._known_schema()
+            ready = hash_secrets(schema, operations)
+
+            def work(tx: Transaction, ready: list[Operation] = ready) -> Written:
+                return self._write(tx, ready, principal, reason, key, digest)
+
+            try:
+                return self._store.submit(
+                    self._ws,
+                    work,
+                    wanted=wanted_by(schema, ready),
+                    alone=len(ready) > BATCHED_OPERATIONS_MAX,
+                ).result()
+            except SecretNotHashed:
+                continue
+        raise Conflict("schema.moving", "the schema keeps changing under this write", hint="retry")
+
+    def run(self, work: Callable[[], T], principal: str, reason: str | None) -> T:
+        """Run a function as one transaction."""
+        _check_request(principal, reason, None)
+
+        def body(tx: Transaction) -> T:
+            tx.attribute(principal, reason)
+            unit = self._local.unit = Unit(tx, self._schema_of(tx.generation, tx.epoch))
+            try:
+                value = work()
+                conclude(unit)
+            finally:
+                self._local.unit = None
+            return value
+
+        refuse_in_event_loop()
+        return self._store.submit(self._ws, body).result()
+
+    def get(self, unit: Unit, entity: Any) -> Entity:
+        """An entity as the open transaction sees it."""
+        draft = unit.load(unit.resolve(entity))
+        if draft is None or draft.doc is None:
+            raise unknown_entity(unit.schema, entity)
+        t = unit.tx.t if draft.is_changed() or draft.before is None else draft.before.t
+        row = Row(draft.id, draft.class_id, t, write_doc(draft.doc))
+        return render(unit.schema, [row], _Inside(unit))[0]
+
+    def query(self, unit: Unit, question: Question) -> Page:
+        """A query as the open transaction sees it; it pages no further than one page."""
+        unit.tx.require_alone()
+        unit.finish()
+        unit.drafts.clear()
+        view = View(unit.tx, unit.schema, unit.tx.t, unit.tx.epoch, None)
+        return answer(view, question, None, unit.resolve)
+
+    def _known_schema(self) -> Schema:
+        head, _ = self._store.point(self._ws, 1)
+        return self._schema_of(head.generation, head.epoch)
+
+    def _write(
+        self,
+        tx: Transaction,
+        operations: list[Operation],
+        principal: str,
+        reason: str | None,
+        key: str | None,
+        digest: str,
+    ) -> Written:
+        if key is not None:
+            record = tx.recall(principal, key)
+            if record is not None:
+                return _replay(record.digest, record.receipt, digest)
+        tx.attribute(principal, reason)
+        unit = Unit(tx, self._schema_of(tx.generation, tx.epoch))
+        outcomes = perform(unit, operations)
+        conclude(unit)
+        written = Written(_receipt(tx), outcomes, unit.temps)
+        if key is not None:
+            tx.remember(principal, key, digest, msgspec.json.encode(written).decode())
+        return written
+
+    def _join(self, unit: Unit, operations: list[Operation]) -> Written:
+        """Part of an open transaction: a refused call leaves the unit as it was."""
+        schema = unit.schema
+        kept = {id: (draft, draft.doc and dict(draft.doc)) for id, draft in unit.drafts.items()}
+        try:
+            outcomes = perform(unit, hash_secrets(schema, operations))
+        except BaseException:
+            unit.schema = schema
+            unit.drafts = {id: draft for id, (draft, _) in kept.items()}
+            for draft, doc in kept.values():
+                draft.doc = doc
+            unit.touched.clear()
+            raise
+        return Written(_receipt(unit.tx), outcomes, unit.temps)
+
+
+class _Inside:
+    """Reads for rendering inside a transaction, drafts included."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+
+    def entities(self, ids: Sequence[int], as_of: int | None = None) -> list[Row]:
+        """The rows of several entities."""
+        drafts = [draft for id in ids if (draft := self._unit.load(id)) is not None]
+        return [Row(d.id, d.class_id, self._unit.tx.t, write_doc(d.doc or {})) for d in drafts]
+
+    def scan(self, scan: Any) -> Any:
+        """One page of an index walk, for derived slots."""
+        return self._unit.tx.scan(scan)
+
+
+def refuse_in_event_loop() -> None:
+    """A write waits for the disk; an event loop must not be made to wait like that."""
+    if asyncio._get_running_loop() is not None:
+        raise Fault(
+            "library.blocking-call",
+            "a write would block this thread's event loop",
+            hint="call it in a worker thread, for example with asyncio.to_thread",
+        )
+
+
+def _check_request(principal: str, reason: str | None, key: str | None) -> None:
+    for name, text, most in (
+        ("principal", principal, 255),
+        ("reason", reason, REASON_MAX),
+        ("idempotency-key", key, IDEMPOTENCY_KEY_MAX),
+    ):
+        if text is None:
+            continue
+        if not isinstance(text, str) or len(text) > most:
+            raise Incorrect("request.malformed", f"{name} is text of at most {most} characters")
+        door_check(text)
+
+
+def _digest(operations: list[Operation]) -> str:
+    text = msgspec.json.encode(operations, enc_hook=str, order="deterministic")
+    if len(text) > BYTES_MAX:
+        raise Incorrect(
+            "operations.too-large",
+            f"a transaction has at most {BYTES_MAX} bytes",
+            hint="send it in several parts",
+        )
+    return hashlib.sha256(text).hexdigest()
+
+
+def _receipt(tx: Transaction) -> Receipt:
+    """A write that changed nothing points at the last transaction before it."""
+    if tx.changed_ids:
+        return Receipt(tx.t, clock.instant_text(tx.instant_us), tx.epoch)
+    return Receipt(tx.t - 1, clock.instant_text(tx.instant_us), tx.epoch)
+
+
+def _replay(known: str, receipt: str, digest: str) -> Written:
+    if known != digest:
+        raise Conflict(
+            "idempotency.mismatch",
+            "this idempotency key was used for another request",
+            hint="use a new key for a new request",
+        )
+    return msgspec.structs.replace(msgspec.json.decode(receipt, type=Written), replayed=True)

@@ -1,0 +1,171 @@
+"""The readers' pool: connections that remember which workspace they are bound to.
+
+Row-level security asks the session for its workspace. Setting it anew in each transaction would
+cost every point read two more round trips; so a connection stays bound, and is bound anew only
+when it is lent for another workspace. Whatever goes wrong, the connection is thrown away: one
+whose binding is in doubt is never lent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from sandbar.errors import Fault, Unavailable
+from sandbar.store.postgres.connection import (
+    Connection,
+    is_lost,
+    open_reader,
+    problem_of,
+)
+from sandbar.store.queries import load_queries
+
+_BIND = load_queries("sandbar.store.postgres", "queries.sql").bind
+
+CONNECTIONS_MAX = 16
+ACQUIRE_TIMEOUT_S = 4.0
+
+T = TypeVar("T")
+
+
+class _Lent:
+    """A connection and the workspace that its session is bound to (None: nobody knows)."""
+
+    __slots__ = ("connection", "ws")
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.ws: int | None = None
+
+
+class Pool:
+    """At most so many readers, each used by one thread at a time."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._free = threading.Semaphore(CONNECTIONS_MAX)
+        self._lock = threading.Lock()
+        self._idle: list[_Lent] = []
+        self._closed = False
+
+    def one_row(self, ws: int | None, sql: str, bindings: Any) -> Any:
+        """The first row of one statement; without a workspace, of one that reads no table."""
+
+        def fetch(connection: Connection) -> Any:
+            return connection.execute(sql, bindings, prepare=True).fetchone()
+
+        lent, row = self._first(ws, fetch)
+        self._give_back(lent)
+        return row
+
+    @contextmanager
+    def snapshot(self, ws: int, start: Callable[[Connection], T]) -> Iterator[T]:
+        """Lend a connection with a snapshot open; `start` is its first statement."""
+
+        def begin(connection: Connection) -> T:
+            connection.execute("BEGIN")
+            return start(connection)
+
+        lent, started = self._first(ws, begin)
+        try:
+            yield started
+        finally:
+            self._end_snapshot(lent)
+
+    def close(self) -> None:
+        """Let go of the idle connections; those that are lent follow when they come back."""
+        self._closed = True
+        self._drop_idle()
+
+    def _first(self, ws: int | None, statement: Callable[[Connection], T]) -> tuple[_Lent, T]:
+        """Borrow a connection and run the first statement; a stale connection gets one retry."""
+        refuse_event_loop()
+        for is_last in (False, True):
+            lent = self._borrow(ws)
+            try:
+                self._bind(lent, ws)
+                return lent, statement(lent.connection)
+            except psycopg.Error as error:
+                self._discard(lent)
+                if is_last or not is_lost(error):
+                    raise problem_of(error) from error
+                self._drop_idle()  # a server that restarted has dropped all of them
+            except BaseException:
+                self._discard(lent)
+                raise
+        raise AssertionError("unreachable")
+
+    def _borrow(self, ws: int | None) -> _Lent:
+        if self._closed:
+            raise Unavailable("store.closed", "this database has been closed")
+        if not self._free.acquire(timeout=ACQUIRE_TIMEOUT_S):
+            raise Unavailable(
+                "store.busy", "all connections to PostgreSQL are in use", hint="retry soon"
+            )
+        with self._lock:
+            for place in range(len(self._idle) - 1, -1, -1):
+                if self._idle[place].ws == ws:
+                    return self._idle.pop(place)
+            if self._idle:
+                return self._idle.pop(0)
+        try:
+            return _Lent(open_reader(self._url))
+        except BaseException:
+            self._free.release()
+            raise
+
+    def _bind(self, lent: _Lent, ws: int | None) -> None:
+        if ws is not None and lent.ws != ws:
+            lent.ws = None
+            lent.connection.execute(_BIND, (str(ws),), prepare=True)
+            lent.ws = ws
+
+    def _end_snapshot(self, lent: _Lent) -> None:
+        status = lent.connection.info.transaction_status
+        if status != TransactionStatus.INTRANS:
+            self._discard(lent)
+            return
+        try:
+            # Not ROLLBACK, after which the driver would forget its prepared statements.
+            lent.connection.execute("COMMIT")
+        except psycopg.Error:
+            self._discard(lent)  # all was read: the reader need not know
+            return
+        self._give_back(lent)
+
+    def _give_back(self, lent: _Lent) -> None:
+        if self._closed:
+            self._discard(lent)
+            return
+        with self._lock:
+            self._idle.append(lent)
+        self._free.release()
+
+    def _discard(self, lent: _Lent) -> None:
+        lent.connection.close()
+        self._free.release()
+
+    def _drop_idle(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for lent in idle:
+            lent.connection.close()
+
+
+def refuse_event_loop() -> None:
+    """Whoever may block says so: on the thread of an event loop that is a defect."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise Fault(
+        "store.blocking-call",
+        "PostgreSQL was called on the thread of an event loop, which it would block",
+        hint="run the call in a worker thread, for instance with asyncio.to_thread",
+    )

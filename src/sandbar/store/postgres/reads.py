@@ -1,0 +1,111 @@
+"""Reads of one workspace over one connection: shared by snapshots and the writer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sandbar.store.postgres.arrays import Longs
+from sandbar.store.postgres.connection import Connection, translated
+from sandbar.store.postgres.scans import compose_scan
+from sandbar.store.queries import load_queries
+from sandbar.store.rows import Row, State, TxRow, Version
+from sandbar.store.scan import Found, Key, Scan, levels_at
+
+QUERIES = load_queries("sandbar.store.postgres", "queries.sql")
+
+
+class PostgresReads:
+    """A consistent view of one workspace: the connection has a transaction open."""
+
+    def __init__(self, connection: Connection, ws: int, state: State) -> None:
+        self._connection = connection
+        self._ws = ws
+        self.state = state
+
+    def entity(self, id: int) -> Row | None:
+        """The current row of an entity."""
+        row = self._one(QUERIES.entity, (self._ws, id))
+        return None if row is None else Row(*row)
+
+    def entity_as_of(self, id: int, t: int) -> Row | None:
+        """The row of an entity right after transaction `t`."""
+        row = self._one(QUERIES.entity_as_of, {"ws": self._ws, "id": id, "t": t})
+        return None if row is None or row[3] is None else Row(*row)
+
+    def entities(self, ids: Sequence[int], as_of: int | None = None) -> list[Row]:
+        """The rows of several entities, in one statement."""
+        if as_of is None:
+            rows = self._all(QUERIES.entities, {"ws": self._ws, "ids": Longs(ids)})
+        else:
+            bindings = {"ws": self._ws, "ids": Longs(ids), "t": as_of}
+            rows = self._all(QUERIES.entities_as_of, bindings)
+        return [Row(*row) for row in rows]
+
+    def find(self, property: int, key: Key) -> list[int]:
+        """Ids of the entities that hold this key now."""
+        return [id for (id,) in self._all(QUERIES.find, (self._ws, property, key))]
+
+    def find_as_of(self, property: int, key: Key, t: int) -> list[int]:
+        """Ids of the entities that held this key right after transaction `t`."""
+        levels, since = zip(*levels_at(t, self.state.t), strict=True)
+        bindings = {
+            "ws": self._ws,
+            "property": property,
+            "key": key,
+            "t": t,
+            "levels": Longs(levels),
+            "since": Longs(since),
+        }
+        return [id for (id,) in self._all(QUERIES.find_as_of, bindings)]
+
+    def referrers(self, key: Key, properties: Sequence[int], limit: int) -> list[tuple[int, int]]:
+        """(property, id) pairs that hold this key now."""
+        bindings = {
+            "ws": self._ws,
+            "key": key,
+            "properties": Longs(sorted(set(properties))),
+            "limit": limit,
+        }
+        return [(property, id) for property, id in self._all(QUERIES.referrers, bindings)]
+
+    def secret(self, id: int, property: int) -> str | None:
+        """The hash kept for a secret slot."""
+        row = self._one(QUERIES.secret, (self._ws, id, property))
+        return None if row is None else str(row[0])
+
+    def scan(self, scan: Scan) -> list[Found]:
+        """One page of an index walk."""
+        return [Found(*row) for row in self._all(*compose_scan(self._ws, scan, self.state.t))]
+
+    def explain(self, scan: Scan) -> str:
+        """PostgreSQL's plan for this scan."""
+        sql, bindings = compose_scan(self._ws, scan, self.state.t)
+        return "\n".join(line for (line,) in self._all(f"EXPLAIN {sql}", bindings))
+
+    def versions(self, id: int, *, after: int, limit: int) -> list[Version]:
+        """The versions of an entity with t > `after`, oldest first."""
+        bindings = {"ws": self._ws, "id": id, "after": after, "limit": limit}
+        return [Version(*row) for row in self._all(QUERIES.versions, bindings)]
+
+    def transactions(self, *, after: int, limit: int) -> list[TxRow]:
+        """Transactions with t > `after`, oldest first."""
+        rows = self._all(QUERIES.transactions, (self._ws, after, limit))
+        return [TxRow(t, at, who, why, tuple(ids)) for t, at, who, why, ids in rows]
+
+    def transaction_at(self, instant_us: int) -> int:
+        """The last t committed at or before this instant."""
+        row = self._one(QUERIES.transaction_at, (self._ws, instant_us))
+        return 0 if row is None else int(row[0])
+
+    def schema_changes(self) -> list[int]:
+        """Every t that changed the metamodel."""
+        return [t for (t,) in self._all(QUERIES.schema_changes, (self._ws,))]
+
+    def _one(self, sql: str, bindings: Any) -> tuple[Any, ...] | None:
+        with translated():
+            return self._connection.execute(sql, bindings).fetchone()
+
+    def _all(self, sql: str, bindings: Any) -> list[tuple[Any, ...]]:
+        with translated():
+            return self._connection.execute(sql, bindings).fetchall()

@@ -1,0 +1,215 @@
+"""The writer's side of PostgreSQL: one workspace locked, rows applied table by table.
+
+The lock on the workspace's row makes writers serial; every one of them takes it first, and what is
+read afterwards nobody else can change. So reads are remembered until this session writes.
+"""
+
+from __future__ import annotations
+
+import psycopg
+import uuid_utils
+from psycopg import errors
+from psycopg.pq import TransactionStatus
+
+from sandbar import clock
+from sandbar.errors import Fault, NotFound, Problem, Unavailable
+from sandbar.store.api import Wanted
+from sandbar.store.batch import InDoubt
+from sandbar.store.plan import Pair, Plan
+from sandbar.store.postgres.apply import apply_plan
+from sandbar.store.postgres.arrays import Blobs, Longs
+from sandbar.store.postgres.connection import (
+    Connection,
+    is_lost,
+    open_writer,
+    problem_of,
+    translated,
+)
+from sandbar.store.postgres.reads import QUERIES, PostgresReads
+from sandbar.store.rows import Record, Row, State
+from sandbar.store.scan import Key
+
+LOCK_PATIENCE_S = 10.0
+RESOLVE_PATIENCE_S = 10.0
+_RECONNECT_PAUSE_S = 0.25
+
+
+class PostgresConnector:
+    """Owns the writing connection of one worker."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection: Connection | None = None
+
+    def begin(self, ws: int) -> PostgresSession:
+        """Begin a transaction and take the workspace's lock."""
+        connection = self._connection
+        if connection is not None and not connection.closed:
+            try:
+                return self._lock(connection, ws)
+            except psycopg.Error as error:
+                self.close()
+                if not is_lost(error):
+                    raise problem_of(error) from error
+                # It had gone stale while it was idle; nothing was begun, so a new one may try.
+        self._connection = connection = open_writer(self._url)
+        try:
+            return self._lock(connection, ws)
+        except psycopg.Error as error:
+            self.close()
+            raise problem_of(error) from error
+
+    def _lock(self, connection: Connection, ws: int) -> PostgresSession:
+        return PostgresSession(self, connection, ws, lock_workspace(connection, ws))
+
+    def was_kept(self, ws: int, t: int, nonce: bytes) -> bool:
+        """Whether a COMMIT without an answer was kept; under the lock there is no doubt."""
+        deadline_s = clock.monotonic_s() + RESOLVE_PATIENCE_S
+        while True:
+            try:
+                self.close()
+                self._connection = connection = open_writer(self._url)
+                with translated():
+                    lock_workspace(connection, ws)
+                    row = connection.execute(QUERIES.nonce_at, (ws, t)).fetchone()
+                    connection.execute("COMMIT")
+                return row is not None and bytes(row[0]) == nonce
+            except Problem:
+                if clock.monotonic_s() > deadline_s:
+                    raise
+                clock.pause_s(_RECONNECT_PAUSE_S)
+
+    def reset(self) -> None:
+        """Throw the connection away, and with it whatever was open."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def lock_workspace(connection: Connection, ws: int) -> State:
+    """Begin, and wait for the lock: the first statement, before anything is read."""
+    deadline_s = clock.monotonic_s() + LOCK_PATIENCE_S
+    while True:
+        try:
+            with connection.pipeline():
+                connection.execute("BEGIN")
+                connection.execute(QUERIES.bind_transaction, (str(ws),))
+                cursor = connection.execute(QUERIES.lock_workspace, (ws,))
+                row = cursor.fetchone()
+        except errors.LockNotAvailable:
+            connection.execute("ROLLBACK")
+            if clock.monotonic_s() > deadline_s:
+                raise
+            continue
+        if row is None:
+            connection.execute("ROLLBACK")
+            raise NotFound("store.no-workspace", f"there is no workspace {ws}")
+        return State(*row)
+
+
+class PostgresSession(PostgresReads):
+    """An open write transaction that holds the lock of one workspace."""
+
+    def __init__(
+        self, connector: PostgresConnector, connection: Connection, ws: int, state: State
+    ) -> None:
+        super().__init__(connection, ws, state)
+        self._connector = connector
+        self._rows: dict[int, Row | None] = {}
+        self._holders: dict[Pair, list[int]] = {}
+        self._nonce = uuid_utils.uuid7().bytes
+        self._applied: Plan | None = None
+
+    def prefetch(self, wanted: Wanted) -> None:
+        """Fetch what the batch is likely to read in one round trip."""
+        if not (wanted.ids or wanted.keys):
+            return
+        properties = Longs(property for property, _ in wanted.keys)
+        keys = Blobs(key for _, key in wanted.keys)
+        wanted_ids = {"ws": self._ws, "ids": Longs(wanted.ids)}
+        bindings = {"ws": self._ws, "properties": properties, "keys": keys}
+        with translated(), self._connection.pipeline():
+            rows = self._connection.execute(QUERIES.entities, wanted_ids)
+            holders = self._connection.execute(QUERIES.find_many, bindings)
+        self._rows = dict.fromkeys(wanted.ids)
+        self._rows.update((row[0], Row(*row)) for row in rows)
+        self._holders = {pair: [] for pair in wanted.keys}
+        for property, key, *row in holders:
+            self._holders[property, key].append(row[0])
+            self._rows[row[0]] = Row(*row)
+
+    def entity(self, id: int) -> Row | None:
+        """The current row of an entity."""
+        if id not in self._rows:
+            self._rows[id] = super().entity(id)
+        return self._rows[id]
+
+    def find(self, property: int, key: Key) -> list[int]:
+        """Ids of the entities that hold this key now."""
+        pair = (property, key)
+        if pair not in self._holders:
+            self._holders[pair] = super().find(property, key)
+        return list(self._holders[pair])
+
+    def recall(self, principal: str, key: str) -> Record | None:
+        """What is remembered of a request with this idempotency key."""
+        row = self._one(QUERIES.recall, (self._ws, principal, key))
+        return None if row is None else Record(*row)
+
+    def is_open(self) -> bool:
+        """Whether PostgreSQL still has our transaction open."""
+        return self._connection.info.transaction_status == TransactionStatus.INTRANS
+
+    def apply(self, plan: Plan) -> None:
+        """Write the plan's rows; what was remembered of the database is no longer so."""
+        self._rows, self._holders = {}, {}
+        self._applied = plan
+        with translated():
+            apply_plan(self._connection, self._ws, plan, self._nonce)
+
+    def commit(self) -> None:
+        """Commit and sync."""
+        if not self.is_open():
+            raise Fault("store.no-transaction", "the transaction ended before its commit")
+        try:
+            outcome = self._connection.execute("COMMIT").statusmessage
+        except psycopg.Error as error:
+            if not self._connection.closed:
+                raise problem_of(error) from error
+            self._find_out(error)
+        else:
+            if outcome != "COMMIT":
+                raise Unavailable("store.rolled-back", "the database gave up the transaction")
+
+    def rollback(self) -> None:
+        """Give up, if there is anything left to give up."""
+        if self._connection.closed:
+            return
+        # Without rows of ours a COMMIT is as good, and the driver keeps its prepared statements.
+        way = "COMMIT" if self._applied is None and self.is_open() else "ROLLBACK"
+        try:
+            self._connection.execute(way)
+        except psycopg.Error:
+            self._connection.close()
+
+    def _find_out(self, lost: psycopg.Error) -> None:
+        """Return if the transaction was kept; `Unavailable` means that it certainly was not."""
+        plan = self._applied
+        assert plan is not None
+        if not plan.transactions:
+            # Only receipts: running the items again finds those that were kept.
+            raise problem_of(lost) from lost
+        try:
+            was_kept = self._connector.was_kept(self._ws, plan.t, self._nonce)
+        except Problem as problem:
+            raise InDoubt(
+                "store.in-doubt",
+                "the connection was lost during the commit, and nobody can say how it ended",
+                hint="retry with the same idempotency key, which writes at most once",
+            ) from problem
+        if not was_kept:
+            raise problem_of(lost) from lost

@@ -1,0 +1,1 @@
+"""The tests, importable as a package so that the benchmark can use their PostgreSQL server."""

@@ -1,0 +1,77 @@
+"""Fixtures that every test may use, and the closing report.
+
+`postgres_url`    the superuser's address of a real PostgreSQL server, one per run of pytest
+`postgres_server` the server itself
+`fresh_postgres`  the address of an empty database of its own, dropped after the test
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from tests.house.summary import write_figures
+from tests.postgres_server import PostgresServer, new_directory
+from tests.postgres_supervisor import READY_FILE
+
+# The controller of a parallel run makes the place, its workers inherit the variables.
+_DIRECTORY = "SANDBAR_TESTS_POSTGRES_DIRECTORY"
+_OWNER = "SANDBAR_TESTS_POSTGRES_OWNER"
+
+# No deadline: on two busy cores a slow example says nothing. The gate repeats what it has run.
+settings.register_profile("house", deadline=None, print_blob=True)
+settings.register_profile("gate", settings.get_profile("house"), derandomize=True)
+settings.load_profile("gate" if os.environ.get("CI") else "house")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose where the server will live; it starts only when a test asks for it."""
+    if not hasattr(config, "workerinput"):
+        os.environ[_DIRECTORY] = str(new_directory())
+        os.environ[_OWNER] = str(os.getpid())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the server at the end of the whole run, also after a failure or Ctrl-C."""
+    if not hasattr(config, "workerinput") and _DIRECTORY in os.environ:
+        directory = Path(os.environ.pop(_DIRECTORY))
+        if (directory / READY_FILE).exists():
+            PostgresServer(directory).attach().stop()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the figures of the house whenever its rules have been looked at."""
+    reports = [report for kind in terminalreporter.stats.values() for report in kind]
+    if any(getattr(report, "nodeid", "").startswith("tests/house/") for report in reports):
+        write_figures(terminalreporter.write_line)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> PostgresServer:
+    """The run's PostgreSQL server; whichever worker needs it first starts it for all."""
+    directory = Path(os.environ[_DIRECTORY])
+    server = PostgresServer(directory, owner=int(os.environ[_OWNER]))
+    with (directory / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return server.attach() if (directory / READY_FILE).exists() else server.start()
+
+
+@pytest.fixture(scope="session")
+def postgres_url(postgres_server: PostgresServer) -> str:
+    """The superuser's address of the run's PostgreSQL server."""
+    return postgres_server.url
+
+
+@pytest.fixture
+def fresh_postgres(postgres_server: PostgresServer) -> Iterator[str]:
+    """The superuser's address of a new, empty database (about 80 ms)."""
+    url = postgres_server.create_database()
+    yield url
+    postgres_server.drop_database(url)

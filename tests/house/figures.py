@@ -1,0 +1,199 @@
+"""Measurements of one tree of Python files: from a path to the places found."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from tests.house.source import Function, Module, Place, dotted, functions, modules
+
+BANNED_NAMES = frozenset(
+    {"common", "helper", "helpers", "legacy", "manager", "managers"}
+    | {"misc", "modern", "stuff", "temp", "util", "utils"}
+)
+_VERSIONED = re.compile(r"v\d+")
+_CLOCK_READS = re.compile(r"time\b.*|datetime\.(?:datetime\.(?:now|utcnow|today)|date\.today)")
+_UNFINISHED = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b|NotImplemented" r"Error")
+_SKIPS = {"skip", "skipif", "xfail", "importorskip", "skipTest", "expectedFailure"}
+_SQL = re.compile(
+    r"""\s*(?: select\b.+\bfrom\b | select\s+\d | insert\s+(?:or\s+\w+\s+)?into\b
+      | update\s+\S+\s+set\b | delete\s+from\s+\w+\s*(?:where\b|$) | with\s+\w+\s+as\s*\(
+      | (?:create|alter|drop)\s+(?:table|index|view|trigger|policy|role|database|schema)\b
+      | pragma\s+\w+ | begin\s+(?:immediate|exclusive|deferred) | vacuum\b | savepoint\s+\w+
+      | (?-i:BEGIN|COMMIT|ROLLBACK)\s*;?\s*$ )""",
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+
+
+def file_lengths(tree: Path) -> list[Place]:
+    """Every file with its number of lines in `line`, longest first."""
+    sizes = [Place(one.path, one.text.count("\n"), "lines") for one in modules(tree)]
+    return sorted(sizes, key=lambda place: -place.line)
+
+
+def function_lengths(tree: Path) -> list[Place]:
+    """Every function with its number of lines in `line`, longest first."""
+    sizes = [
+        Place(module.path, (one.end_lineno or one.lineno) - one.lineno + 1, f"lines of {one.name}")
+        for module in modules(tree)
+        for one in functions(module.tree)
+    ]
+    return sorted(sizes, key=lambda place: -place.line)
+
+
+def broad_handlers(tree: Path) -> list[Place]:
+    """Handlers that swallow everything; one that ends by raising again swallows nothing."""
+    found = []
+    for module in modules(tree):
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ExceptHandler) and _is_broad(node.type):
+                last = node.body[-1]
+                if not (isinstance(last, ast.Raise) and last.exc is None):
+                    found.append(module.place(node, "broad handler"))
+            if isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] == "suppress":
+                broad = [one for one in node.args if _is_broad(one)]
+                found += [module.place(one, "suppresses everything") for one in broad]
+    return found
+
+
+def _is_broad(caught: ast.expr | None) -> bool:
+    if isinstance(caught, ast.Tuple):
+        return any(_is_broad(one) for one in caught.elts)
+    return caught is None or dotted(caught).split(".")[-1] in {"Exception", "BaseException"}
+
+
+def banned_names(tree: Path) -> list[Place]:
+    """Files and folders whose name says nothing, or will age."""
+    found = []
+    for module in modules(tree):
+        words = re.split(r"[./_]", module.path.removesuffix(".py"))
+        bad = [word for word in words if word in BANNED_NAMES or _VERSIONED.fullmatch(word)]
+        found += [Place(module.path, 1, f"named {word}") for word in bad]
+    return found
+
+
+def clock_reads(tree: Path) -> list[Place]:
+    """Uses of the time, or of sleep, outside the module that owns the clock."""
+    found = []
+    for module in modules(tree):
+        if module.name.split(".")[1:] == ["clock"]:
+            continue
+        names = _imported_names(module)
+        for node in ast.walk(module.tree):
+            head, _, rest = dotted(node).partition(".")
+            full = ".".join(filter(None, [names.get(head, ""), rest]))
+            if head in names and _CLOCK_READS.fullmatch(full):
+                found.append(module.place(node, f"uses {full}"))
+    return sorted({(one.path, one.line): one for one in found}.values(), key=str)
+
+
+def _imported_names(module: Module) -> dict[str, str]:
+    """What each imported name of a module stands for."""
+    names: dict[str, str] = {}
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            names |= {one.asname or one.name: one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
+    return names
+
+
+def sql_strings(tree: Path) -> list[Place]:
+    """Strings in Python that are SQL, outside the store."""
+    found = []
+    for module in modules(tree):
+        if module.name.split(".")[1:2] == ["store"]:
+            continue
+        prose = {id(doc) for doc in map(_docstring_node, ast.walk(module.tree)) if doc}
+        for node in ast.walk(module.tree):
+            text = node.value if isinstance(node, ast.Constant) else None
+            if isinstance(text, str) and id(node) not in prose and _SQL.match(text):
+                found.append(module.place(node, repr(text[:40])))
+    return found
+
+
+def _docstring_node(node: ast.AST) -> ast.expr | None:
+    body = getattr(node, "body", None)
+    first = body[0] if isinstance(body, list) and body else None
+    return first.value if isinstance(first, ast.Expr) else None
+
+
+def undocumented(tree: Path) -> list[Place]:
+    """Modules, public classes, functions and methods without a docstring.
+
+    A method whose base class in the same tree documents it needs no second text, and a bare
+    signature in a protocol is explained by its class.
+    """
+    found = modules(tree)
+    classes = [
+        node for one in found for node in ast.walk(one.tree) if isinstance(node, ast.ClassDef)
+    ]
+    promised = {node.name: _documented_methods(node) for node in classes}
+    places = []
+    for module in found:
+        if module.tree.body and not ast.get_docstring(module.tree):
+            places.append(Place(module.path, 1, "module"))
+        places += _undocumented_in(module, module.tree, promised, set())
+    return places
+
+
+def _undocumented_in(
+    module: Module, owner: ast.Module | ast.ClassDef, promised: dict[str, set[str]], known: set[str]
+) -> list[Place]:
+    places = []
+    for node in owner.body:
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        if node.name.startswith("_"):
+            continue
+        if not ast.get_docstring(node) and not _is_excused(node) and node.name not in known:
+            places.append(module.place(node, node.name))
+        if isinstance(node, ast.ClassDef):
+            bases = [dotted(base).split(".")[-1] for base in node.bases]
+            inherited = set().union(*(promised.get(base, set()) for base in bases))
+            places += _undocumented_in(module, node, promised, inherited)
+    return places
+
+
+def _documented_methods(node: ast.ClassDef) -> set[str]:
+    return {one.name for one in functions(node) if ast.get_docstring(one)}
+
+
+def _is_excused(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    if isinstance(node, Function) and [ast.unparse(one) for one in node.body] == ["..."]:
+        return True
+    names = [dotted(one) for one in node.decorator_list]
+    return any(name.split(".")[-1] in {"overload", "override", "setter"} for name in names)
+
+
+def unannotated_returns(tree: Path) -> list[Place]:
+    """Functions that do not say what they return."""
+    return [
+        module.place(one, one.name)
+        for module in modules(tree)
+        for one in functions(module.tree)
+        if one.returns is None
+    ]
+
+
+def unfinished(tree: Path) -> list[Place]:
+    """Marks of work put off, and functions that are not there yet."""
+    return [
+        Place(module.path, number, match.group())
+        for module in modules(tree)
+        for number, line in enumerate(module.text.splitlines(), 1)
+        for match in _UNFINISHED.finditer(line)
+    ]
+
+
+def skipped_tests(tree: Path) -> list[Place]:
+    """Tests that may be passed over, or may fail without failing."""
+    return [
+        module.place(node, dotted(node))
+        for module in modules(tree)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in _SKIPS
+        and dotted(node).split(".")[0] in {"pytest", "unittest", "self"}
+    ]

@@ -1,0 +1,93 @@
+"""The figures of the house and what each may be at most.
+
+A limit only ever goes down. A figure that must worsen is changed here, in a commit of its own that
+gives the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tests.house import figures, imports, repository
+from tests.house.source import Place
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src"
+TESTS = ROOT / "tests"
+
+LONGEST_FILE_LINES = 400
+LONGEST_TEST_FILE_LINES = 500  # a suite that runs unchanged on both stores may be long
+LONGEST_FUNCTION_LINES = 70
+
+# Where everything may be caught: the outermost door of a thread or of the program. Path in the
+# package → (how many, why).
+BROAD_HANDLERS = {
+    "sandbar/store/batch.py": (
+        1,
+        "a transaction fails alone: its error is its own caller's answer",
+    ),
+    "sandbar/store/writer.py": (1, "the writer's thread outlives any defect in one batch"),
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A name, a measurement and its limit; a size is a maximum, otherwise places are counted."""
+
+    name: str
+    limit: int
+    measure: Callable[[], list[Place]]
+    is_size: bool = False
+
+    def value(self) -> int:
+        """The figure as a number."""
+        places = self.places()
+        return max((one.line for one in places), default=0) if self.is_size else len(places)
+
+    def places(self) -> list[Place]:
+        """Where it was found, worst first."""
+        return _measured(self.measure)
+
+
+@cache
+def _measured(measure: Callable[[], list[Place]]) -> list[Place]:
+    return measure()
+
+
+FIGURES = [
+    Figure("longest file", LONGEST_FILE_LINES, lambda: figures.file_lengths(SOURCE), True),
+    Figure(
+        "longest function", LONGEST_FUNCTION_LINES, lambda: figures.function_lengths(SOURCE), True
+    ),
+    Figure("longest test file", LONGEST_TEST_FILE_LINES, lambda: figures.file_lengths(TESTS), True),
+    Figure(
+        "longest test function",
+        LONGEST_FUNCTION_LINES,
+        lambda: figures.function_lengths(TESTS),
+        True,
+    ),
+    Figure("imports in functions", 0, lambda: imports.imports_in_functions(SOURCE)),
+    Figure("modules in import cycles", 0, lambda: imports.modules_in_cycles(SOURCE)),
+    Figure(
+        "broad handlers",
+        sum(number for number, _ in BROAD_HANDLERS.values()),
+        lambda: figures.broad_handlers(SOURCE),
+    ),
+    Figure("names that say nothing", 0, lambda: figures.banned_names(SOURCE)),
+    Figure("names that say nothing, in tests", 0, lambda: figures.banned_names(TESTS)),
+    Figure("clock reads outside clock", 0, lambda: figures.clock_reads(SOURCE)),
+    Figure("SQL outside the store", 0, lambda: figures.sql_strings(SOURCE)),
+    Figure("public names without a docstring", 0, lambda: figures.undocumented(SOURCE)),
+    Figure("functions without a return type", 0, lambda: figures.unannotated_returns(SOURCE)),
+    Figure("unfinished work", 0, lambda: figures.unfinished(SOURCE)),
+    Figure("unfinished work, in tests", 0, lambda: figures.unfinished(TESTS)),
+    Figure("skipped or excused tests", 0, lambda: figures.skipped_tests(TESTS)),
+    Figure(
+        "package registries named",
+        0,
+        lambda: repository.registry_hosts(repository.repository_files(ROOT)),
+    ),
+]

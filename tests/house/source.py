@@ -1,0 +1,63 @@
+"""Python files as parsed modules, for the measurements."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Place:
+    """Somewhere in the code where something was found."""
+
+    path: str
+    line: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line} {self.what}"
+
+
+@dataclass(frozen=True)
+class Module:
+    """One file: `path` is relative to the tree, `name` is the dotted name it is imported by."""
+
+    path: str
+    name: str
+    text: str
+    tree: ast.Module
+
+    def place(self, node: ast.AST, what: str) -> Place:
+        """Where a node stands, and what was found there."""
+        return Place(self.path, getattr(node, "lineno", 1), what)
+
+
+def modules(tree: Path) -> list[Module]:
+    """Every Python file below a folder; the folder is what stands on the import path."""
+    found = []
+    for path in sorted(tree.rglob("*.py")):
+        relative = path.relative_to(tree)
+        parts = [*relative.parts[:-1], relative.stem]
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        text = path.read_text(encoding="utf-8")
+        found.append(Module(str(relative), name, text, ast.parse(text, str(path))))
+    return found
+
+
+def functions(node: ast.AST) -> Iterator[Function]:
+    """Every function below a node, methods and nested ones included."""
+    return (one for one in ast.walk(node) if isinstance(one, Function))
+
+
+def dotted(node: ast.AST) -> str:
+    """`a.b.c` for such an expression, else the empty string."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        head = dotted(node.value)
+        return f"{head}.{node.attr}" if head else ""
+    return ""

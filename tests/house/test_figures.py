@@ -1,0 +1,22 @@
+"""The code as it stands keeps within every limit."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.house import figures
+from tests.house.limits import BROAD_HANDLERS, FIGURES, SOURCE, Figure
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+def test_figure_is_within_its_limit(figure: Figure) -> None:
+    guilty = [one for one in figure.places() if not figure.is_size or one.line > figure.limit]
+    listing = "\n".join(map(str, guilty))
+    assert figure.value() <= figure.limit, f"{figure.name}, at most {figure.limit}:\n{listing}"
+
+
+def test_broad_handlers_stand_exactly_where_they_are_allowed() -> None:
+    expected = {path: number for path, (number, _) in BROAD_HANDLERS.items()}
+    assert expected == dict(Counter(one.path for one in figures.broad_handlers(SOURCE)))

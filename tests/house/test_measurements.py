@@ -1,0 +1,146 @@
+"""Negative controls: each measurement finds a violation that was planted, and only that."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.house import figures, imports, repository
+from tests.house.source import Place
+
+Measurement = Callable[[Path], list[Place]]
+
+M = '"""A module."""\n'
+DATETIME = "from datetime import datetime\n"
+PROMISE = """
+class A:
+    'A.'
+    def f(self):
+        'Promised here.'
+class B(A):
+    'B.'
+    def f(self): pass
+"""
+
+# measurement, a guilty file, an innocent one
+CONTROLS: list[tuple[Measurement, str, str]] = [
+    (imports.imports_in_functions, "def f():\n    import os", "import os"),
+    (figures.broad_handlers, "try: f()\nexcept Exception: pass", "try: f()\nexcept OSError: pass"),
+    (figures.broad_handlers, "try: f()\nexcept: pass", "try: f()\nfinally: g()"),
+    (figures.broad_handlers, "try: f()\nexcept (OSError, BaseException) as e: g(e)", ""),
+    (
+        figures.broad_handlers,
+        "try: f()\nexcept Exception: g()",
+        "try: f()\nexcept Exception: raise",
+    ),
+    (figures.broad_handlers, "with suppress(Exception): f()", "with suppress(OSError): f()"),
+    (figures.clock_reads, "import time\nt = time.monotonic()", "import timeit\ntimeit.f()"),
+    (figures.clock_reads, "from time import sleep\nsleep(1)", "from x import sleep\nsleep(1)"),
+    (figures.clock_reads, "import datetime as d\nn = d.datetime.now()", "n = clock.now()"),
+    (
+        figures.clock_reads,
+        f"{DATETIME}n = datetime.utcnow()",
+        f"{DATETIME}n = datetime(1970, 1, 1)",
+    ),
+    (figures.sql_strings, "q = 'select a from b'", "q = 'select a class'"),
+    (figures.sql_strings, "q = 'delete from t where a = 1'", "q = 'delete it from here'"),
+    (figures.sql_strings, "q = f'insert into {t} values (1)'", "q = 'insert the coin'"),
+    (figures.sql_strings, "q = 'PRAGMA journal_mode'", '"""Select rows from a table."""'),
+    (figures.undocumented, f"{M}def f(): pass", f"{M}def _f(): pass"),
+    (figures.undocumented, f"{M}class A: pass", f"{M}class A:\n    'A.'"),
+    (figures.undocumented, f"{M}class A:\n    'A.'\n    def f(self): pass", f"{M}{PROMISE}"),
+    (figures.undocumented, f"{M}def f(): return 1", f"{M}class A:\n    'A.'\n    def f(self): ..."),
+    (figures.undocumented, "x = 1", ""),
+    (figures.unannotated_returns, "def f(): pass", "def f() -> None: pass"),
+    (figures.unfinished, "# TO" + "DO later", "# to do is nothing"),
+    (figures.unfinished, "raise NotImplemented" + "Error", "x = NotImplemented"),
+    (figures.skipped_tests, "@pytest.mark.skipif(x)\ndef f(): pass", "pytest.mark.long(f)"),
+    (figures.skipped_tests, "pytest.importorskip('x')", "cursor.skip(3)"),
+]
+
+
+@pytest.mark.parametrize(("measure", "guilty", "innocent"), CONTROLS)
+def test_measurement_finds_what_was_planted(
+    measure: Measurement, guilty: str, innocent: str, tmp_path: Path
+) -> None:
+    assert measure(_tree(tmp_path / "innocent", {"ours/room.py": innocent})) == []
+    found = measure(_tree(tmp_path / "guilty", {"ours/room.py": guilty}))
+    assert {"ours/room.py"} == {place.path for place in found}
+
+
+def test_commands_may_import_late(tmp_path: Path) -> None:
+    late = "def f():\n    import os\n"
+    tree = _tree(tmp_path, {"ours/cli/serve.py": late, "ours/cli.py": late})
+    assert imports.imports_in_functions(tree) == []
+
+
+def test_the_clock_may_read_the_clock(tmp_path: Path) -> None:
+    tree = _tree(tmp_path, {"ours/clock.py": "import time\nt = time.time()\n"})
+    assert figures.clock_reads(tree) == []
+
+
+def test_the_store_may_speak_sql(tmp_path: Path) -> None:
+    tree = _tree(tmp_path, {"ours/store/rows.py": "q = 'select a from b'\n"})
+    assert figures.sql_strings(tree) == []
+
+
+def test_lengths_are_measured_in_lines(tmp_path: Path) -> None:
+    tree = _tree(
+        tmp_path, {"ours/a.py": "x = 1\n", "ours/b.py": "def f():\n    x = 1\n    y = 2\n"}
+    )
+    files = [(one.path, one.line) for one in figures.file_lengths(tree)]
+    assert files == [("ours/b.py", 3), ("ours/a.py", 1)]
+    assert [one.line for one in figures.function_lengths(tree)] == [3]
+
+
+@pytest.mark.parametrize(
+    "path", ["utils.py", "store/helpers/a.py", "codec_v2.py", "row_manager.py"]
+)
+def test_names_that_say_nothing_are_found(path: str, tmp_path: Path) -> None:
+    assert len(figures.banned_names(_tree(tmp_path, {f"ours/{path}": "", "ours/room.py": ""}))) == 1
+
+
+@pytest.mark.parametrize(
+    "way_back",
+    [
+        "from ours import a\n",
+        "from ours.a import X\n",
+        "from . import a\n",
+        "from .a import X\n",
+        "def f():\n    import ours.a\n",
+        "if TYPE_CHECKING:\n    from ours.a import X\n",
+    ],
+)
+def test_cycles_are_found_however_they_are_closed(way_back: str, tmp_path: Path) -> None:
+    rooms = {"ours/__init__.py": "", "ours/a.py": "from ours import b\n", "ours/b.py": way_back}
+    found = imports.modules_in_cycles(_tree(tmp_path, rooms))
+    assert [place.path for place in found] == ["ours.a", "ours.b"]
+
+
+def test_a_line_of_imports_is_no_cycle(tmp_path: Path) -> None:
+    rooms = {
+        "ours/__init__.py": "",
+        "ours/a.py": "from ours import b\n",
+        "ours/b.py": "import os\n",
+    }
+    assert imports.modules_in_cycles(_tree(tmp_path, rooms)) == []
+
+
+@pytest.mark.parametrize("host", repository.REGISTRY_HOSTS)
+def test_registry_hosts_are_found_before_they_are_committed(host: str, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / "notes.md").write_text(f"fine\nsee https://{host}/simple\n")
+    (tmp_path / "other.md").write_text("install it with pip\n")
+    found = repository.registry_hosts(repository.repository_files(tmp_path))
+    assert {(str(tmp_path / "notes.md"), 2)} == {(place.path, place.line) for place in found}
+
+
+def _tree(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root

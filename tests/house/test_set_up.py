@@ -1,0 +1,48 @@
+"""What a newcomer types, what the gate runs and what is installed agree."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from tests.house.limits import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LOCK = [
+    line
+    for line in (ROOT / "requirements.lock").read_text().splitlines()
+    if not line.startswith("#")
+]
+
+
+def test_the_gate_runs_the_test_command_of_the_readme() -> None:
+    commands = (ROOT / ".ci" / "run").read_text().splitlines()
+    assert commands[-1] == "make test"
+    assert re.search(r"^\s*make test\b", (ROOT / "README.md").read_text(), re.MULTILINE)
+
+
+def test_every_dependency_is_pinned_and_locked() -> None:
+    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
+    pins = {_canonical(re.sub(r"\[.*?\]", "", one)) for one in wanted}
+    assert pins <= {_canonical(line) for line in LOCK}
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in LOCK)
+
+
+def test_every_command_of_the_contributors_page_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"\bmake ([a-z-]+)`", (ROOT / "CONTRIBUTING.md").read_text()))
+    assert named
+    assert named <= targets
+
+
+def test_data_files_travel_with_the_package() -> None:
+    """The wheel takes the whole folder, unless the ignore file hides something in it."""
+    ignored = (ROOT / ".gitignore").read_text().splitlines()
+    suffixes = {path.suffix for path in Path(ROOT / "src").rglob("*.*") if path.is_file()}
+    assert not {f"*{suffix}" for suffix in suffixes - {".pyc"}} & set(ignored)
+
+
+def _canonical(pin: str) -> str:
+    name, _, version = pin.partition("==")
+    return f"{re.sub(r'[-_.]+', '-', name).lower()}=={version}"

@@ -1,0 +1,1 @@
+"""One contract, two stores: every test here that asks for `store` runs on both."""
