@@ -32,7 +32,9 @@ from sandbar.model import (
     Workspace,
     Written,
 )
+from sandbar.packs import PackReport, load_pack
 from sandbar.store.api import Store
+from sandbar.store.postgres.install import install
 from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.sqlite.store import SqliteStore
 
@@ -66,6 +68,11 @@ def open_database(
     except BaseException:
         store.close()
         raise
+
+
+def prepare_postgres(admin_url: str, *, role: str, password: str | None = None) -> str:
+    """Make or update the tables of a PostgreSQL database; returns the URL to open it with."""
+    return install(admin_url, role=role, password=password)
 
 
 class Database:
@@ -113,20 +120,13 @@ class Database:
 
         Keys are idents; values are slots of `dt/Property` and `dt/Class`. What exists is updated.
         """
-        operations = [
-            self._definition(kind, ident, slots)
-            for kind, definitions in (("dt/Property", properties), ("dt/Class", classes))
-            for ident, slots in (definitions or {}).items()
-        ]
-        return self.transact(operations, reason=reason)
+        return self._workspace.define(
+            properties or {}, classes or {}, principal=self._principal, reason=reason
+        )
 
-    def _definition(self, kind: str, ident: str, slots: dict[str, Any]) -> Create | Update:
-        schema = self.schema
-        name = ident.removeprefix(":")
-        known = schema.properties() if kind == "dt/Property" else schema.classes()
-        if name in known:
-            return Update(entity=name, set=slots)
-        return Create(class_=kind, slots={"db/ident": name, **slots})
+    def load_pack(self, pack: str | Path) -> PackReport:
+        """Load a pack into the workspace: a built-in one by name, or any folder by its path."""
+        return load_pack(self._workspace, pack)
 
     def instance_of(self, entity: Any, cls: str) -> bool:
         """Whether an entity is an instance of a class or of one of its subclasses."""

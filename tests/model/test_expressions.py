@@ -30,9 +30,8 @@ def outcome(text: str, this: dict[str, Any] | None = None) -> bool | str:
     try:
         return compile_expression(text, THIS).holds({"this": BOOT if this is None else this})
     except Incorrect as problem:
-        assert problem.hint is not None or problem.code == "expression.failed"
-        assert problem.message.isprintable() and len(problem.message) < 300
-        return problem.code
+        fit_to_show = problem.hint and problem.message.isprintable() and len(problem.message) < 300
+        return problem.code if fit_to_show else f"unfit to show: {problem!r}"
 
 
 @pytest.mark.parametrize(
@@ -66,6 +65,7 @@ def outcome(text: str, this: dict[str, Any] | None = None) -> bool | str:
         ("this.sizes[0] == 38 ? true : false", True),
         ("type(this.sizes) == list", True),
         ("1.0 < 2", True),
+        ("41 in (this.sizes + [41]) && 'a' in {'a': 1}", True),
     ],
 )
 def test_an_expression_answers(text: str, expected: bool) -> None:
@@ -120,6 +120,10 @@ def test_an_expression_answers(text: str, expected: bool) -> None:
 )
 def test_what_cannot_be_answered_is_refused_with_a_code(text: str, code: str) -> None:
     assert outcome(text) == f"expression.{code}"
+
+
+def test_a_minus_before_the_least_integer_parses() -> None:
+    assert outcome("-(-9223372036854775807) > 0 && - 5 < 0 && 3 - 5 < 0") is True
 
 
 def test_a_result_that_is_no_boolean_is_said_to_be_so() -> None:
@@ -203,7 +207,7 @@ BOMBS = [
     " || ".join(["this.l.all(x, x < 0)"] * 30),
     " && ".join(["this.l.exists(x, x in this.l)"] * 20),
     "string(1e308)" + " + string(1e308)" * 60 + " == ''",
-    "this.l.all(x, timestamp('2020-01-01T00:00:00Z') + duration('1h') > timestamp('2019-01-01T00:00:00Z'))",
+    "this.l.all(x, timestamp('2020-01-01T00:00:00Z') + duration('1h') != timestamp(string(x)))",
     "duration('1e999h') > duration('99999999999999h')",
 ]
 
@@ -216,7 +220,7 @@ def test_a_bomb_is_stopped_or_answered_in_50_ms(text: str) -> None:
         started = time.perf_counter()
         answer = outcome(text, BIG)
         times.append(time.perf_counter() - started)
-    print(f"{min(times) * 1e3:7.2f} ms {answer} {text[:50]}")
+    sys.stdout.write(f"{min(times) * 1e3:7.2f} ms {answer} {text[:50]}\n")
     assert min(times) < LIMIT_S, f"{min(times) * 1e3:.1f} ms, {answer}"
 
 
@@ -232,7 +236,7 @@ def test_a_bomb_on_the_largest_values_that_it_takes_is_answered_in_50_ms(text: s
             started = time.perf_counter()
             outcome(text, this)
             times.append(time.perf_counter() - started)
-        print(f"{min(times) * 1e3:7.2f} ms at {share} {answer} {text[:50]}")
+        sys.stdout.write(f"{min(times) * 1e3:7.2f} ms at {share} {answer} {text[:50]}\n")
         assert min(times) < LIMIT_S
         return
 
@@ -269,7 +273,8 @@ def test_without_the_bounds_a_bomb_would_run_away() -> None:
 )
 def test_a_stored_value_is_seen_in_its_natural_type(kind: str, stored: Any, seen: Any) -> None:
     answer = binding(f"db.type/{kind}", stored)
-    assert answer == seen and type(answer) is type(seen)
+    assert answer == seen
+    assert type(answer) is type(seen)
 
 
 def test_an_expression_is_compiled_once() -> None:

@@ -205,7 +205,8 @@ def _names(rows: list[tuple[str, Any, Any]]) -> list[str]:
 @pytest.mark.parametrize(("kind", "value", "stored"), ACCEPTED, ids=_names(ACCEPTED))
 def test_an_accepted_value_has_one_stored_form(kind: str, value: object, stored: object) -> None:
     answer = decode(kind, value)
-    assert answer == stored and type(answer) is type(stored)
+    assert answer == stored
+    assert type(answer) is type(stored)
     assert decode(kind, answer) == answer
 
 
@@ -221,7 +222,8 @@ def test_a_refused_value_gets_a_code_a_short_message_and_a_hint_at_once(
         times.append(time.perf_counter() - started)
     assert caught.value.code == code
     assert caught.value.hint
-    assert caught.value.message.isprintable() and len(caught.value.message) < 200
+    assert caught.value.message.isprintable()
+    assert len(caught.value.message) < 200
     assert min(times) < 0.05, f"{min(times) * 1e3:.1f} ms"
 
 

@@ -62,7 +62,7 @@ def _decode_one(property: Property, given: Any, resolve: Resolve) -> Any:
 def _check_bounds(property: Property, stored: Any) -> None:
     low, high = property.minimum, property.maximum
     if property.kind.ident in _COUNTED_IN_CHARACTERS:
-        size, what = len(stored), "characters"
+        size, what = len(stored), " characters"
         too_low = low is not None and size < low
         too_high = high is not None and size > high
     else:
@@ -71,7 +71,11 @@ def _check_bounds(property: Property, stored: Any) -> None:
         too_low = low is not None and key < kind.order_key(kind.decode(low))
         too_high = high is not None and key > kind.order_key(kind.decode(high))
     if too_low or too_high:
-        bounds = f"{'' if low is None else low} to {'' if high is None else high} {what}".strip()
+        bounds = " and ".join(
+            f"{word} {bound}{what}"
+            for word, bound in (("at least", low), ("at most", high))
+            if bound is not None
+        )
         raise Incorrect(
             "value.out-of-bounds", f"{str(stored)[:80]!r} is out of bounds", hint=bounds
         )

@@ -100,13 +100,15 @@ class _Performance:
     def _evolve(self) -> None:
         """Let the rest of the operations see the new metamodel; refuse wrong definitions."""
         unit = self.unit
-        unit.tx.bump_schema()
         metaclasses = unit.schema.metaclasses
         changed = {
             draft.id: (draft.class_id, draft.doc) if draft.doc is not None else None
             for draft in unit.drafts.values()
             if draft.class_id in metaclasses and draft.is_changed()
         }
+        if not changed:
+            return
+        unit.tx.bump_schema()
         unit.schema = unit.schema.evolve(changed)
         for id, entry in changed.items():
             if entry is not None:

@@ -14,6 +14,7 @@ from sandbar import clock
 from sandbar.errors import Incorrect
 from sandbar.model import core
 from sandbar.model.bootstrap import install_metamodel
+from sandbar.model.definitions import Definitions, definition_operations
 from sandbar.model.history import changes_between, history_of
 from sandbar.model.introspection import Introspection
 from sandbar.model.moments import Moment, moment_t
@@ -228,6 +229,18 @@ class Workspace:
     ) -> Written:
         """Run several operations as one transaction."""
         return self._writes.transact(operations, principal, reason, idempotency_key)
+
+    def define(
+        self,
+        properties: Definitions,
+        classes: Definitions,
+        *,
+        principal: str,
+        reason: str | None = None,
+    ) -> Written:
+        """Define properties and classes in one transaction; they may refer to each other."""
+        operations = definition_operations(self.schema(), properties, classes)
+        return self.transact(operations, principal=principal, reason=reason)
 
     def run(self, work: Callable[[], T], *, principal: str, reason: str | None = None) -> T:
         """Run a function as one transaction: every call that it makes here joins in."""

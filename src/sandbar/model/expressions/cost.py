@@ -66,7 +66,9 @@ def weigh(bindings: dict[str, object]) -> Load:
             stack.extend(value)
         elif not _representable(value):
             raise Incorrect(
-                "expression.failed", "a value is of no type that an expression can read"
+                "expression.failed",
+                "a value is of no type that an expression can read",
+                hint="expressions read text, 64-bit integers, doubles, instants, lists and objects",
             )
         if load.nodes > MAX_NODES or load.size > MAX_BYTES:
             raise too_costly("the values that the expression reads are too large")

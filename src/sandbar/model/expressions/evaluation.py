@@ -97,7 +97,11 @@ class _Meter:
         if self.problem is not None:
             return False
         if not isinstance(value, str):
-            self.problem = Incorrect("expression.failed", "matches was asked of what is not text")
+            self.problem = Incorrect(
+                "expression.failed",
+                "matches was asked of what is not text",
+                hint="convert it first: string(x).matches(...)",
+            )
             return False
         compiled = compile_pattern(pattern)
         self._room -= compiled.steps(value)

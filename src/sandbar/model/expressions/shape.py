@@ -17,9 +17,32 @@ MATCHES = "sandbar_matches"
 _LITERALS = frozenset({"true", "false", "null"})
 _TYPES = frozenset({"bool", "int", "uint", "double", "string", "list", "map", "null_type"})
 _FUNCTIONS = frozenset(
-    "size contains startsWith endsWith matches has string int uint double timestamp duration type "
-    "dyn getFullYear getMonth getDate getDayOfMonth getDayOfWeek getDayOfYear getHours getMinutes "
-    "getSeconds getMilliseconds".split()
+    [
+        "size",
+        "contains",
+        "startsWith",
+        "endsWith",
+        "matches",
+        "has",
+        "string",
+        "int",
+        "uint",
+        "double",
+        "timestamp",
+        "duration",
+        "type",
+        "dyn",
+        "getFullYear",
+        "getMonth",
+        "getDate",
+        "getDayOfMonth",
+        "getDayOfWeek",
+        "getDayOfYear",
+        "getHours",
+        "getMinutes",
+        "getSeconds",
+        "getMilliseconds",
+    ]
 )
 # operators whose answer can be as large as what they were given
 _GROWERS = frozenset({"+", "?", "[", "{", "string", "dyn"})
@@ -104,9 +127,9 @@ def _check_calls(tokens: list[Token]) -> None:
             before = tokens[index - 1] if index else Token("sign", "")
             if before.kind == "sign" and before.text not in _OPERAND_ENDS:
                 raise malformed("a dot must follow a value")
-        if kind == "name" and _sign(tokens, index + 1, "{"):
+        if kind == "name" and text != "in" and _sign(tokens, index + 1, "{"):
             raise malformed(f"{text[:40]!r} cannot be built: there are no message types")
-        if kind != "name" or not _sign(tokens, index + 1, "("):
+        if kind != "name" or text == "in" or not _sign(tokens, index + 1, "("):
             continue
         if text not in _FUNCTIONS and text not in MACROS:
             known = ", ".join(sorted(_FUNCTIONS | MACROS))
@@ -223,21 +246,22 @@ def _keys_read(tokens: list[Token], name: str) -> frozenset[str] | None:
     for index, token in enumerate(tokens):
         if token != ("name", name) or _sign(tokens, index - 1, "."):
             continue
-        after = tokens[index + 2] if index + 2 < len(tokens) else Token("sign", "")
-        if (
-            _sign(tokens, index + 1, "[")
-            and after.kind == "string"
-            and _sign(tokens, index + 3, "]")
-        ):
-            keys.add(after.text)
-        elif _sign(tokens, index + 1, ".") and not _sign(tokens, index + 3, "("):
-            keys.add(after.text)
-        elif (
-            index >= 2
-            and tokens[index - 1] == ("name", "in")
-            and tokens[index - 2].kind == "string"
-        ):
-            keys.add(tokens[index - 2].text)
-        else:
+        key = _key_read(tokens, index)
+        if key is None:
             return None
+        keys.add(key)
     return frozenset(keys)
+
+
+def _key_read(tokens: list[Token], index: int) -> str | None:
+    """The key in `this["key"]`, `this.key` or `"key" in this`."""
+    after = tokens[index + 2] if index + 2 < len(tokens) else Token("sign", "")
+    indexed = _sign(tokens, index + 1, "[") and _sign(tokens, index + 3, "]")
+    selected = _sign(tokens, index + 1, ".") and not _sign(tokens, index + 3, "(")
+    if (indexed and after.kind == "string") or (selected and after.kind == "name"):
+        return after.text
+    before = tokens[index - 2] if index >= 2 else Token("sign", "")
+    continued = _sign(tokens, index + 1, "[") or _sign(tokens, index + 1, ".")
+    if before.kind == "string" and tokens[index - 1] == ("name", "in") and not continued:
+        return before.text
+    return None

@@ -10,6 +10,7 @@ import re
 from decimal import Decimal
 from math import isfinite
 
+from sandbar.errors import Incorrect
 from sandbar.model.values.refusals import refused
 from sandbar.model.values.scalars import plain_text
 
@@ -34,19 +35,8 @@ def decode_bigint(value: object) -> str:
         if len(text.removeprefix("-")) > MAX_DIGITS:
             raise _too_many_digits(value)
         return str(int(text))
-    if isinstance(value, float):
-        if not isfinite(value):
-            raise refused("not-finite", _BIGINT, value, '"12345678901234567890"')
-        if value != int(value) or abs(value) > _MAX_EXACT:
-            raise refused("inexact", "an exact whole number", value, '"12345678901234567890"')
-        return str(int(value))
-    if isinstance(value, Decimal):
-        bounded = _bounded_decimal(value, value)
-        if bounded.adjusted() >= MAX_DIGITS:
-            raise _too_many_digits(value)
-        if bounded != bounded.to_integral_value():
-            raise refused("inexact", "an exact whole number", value, '"12345678901234567890"')
-        return _whole_text(int(bounded), value)
+    if isinstance(value, float | Decimal):
+        return _whole_part(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return _whole_text(int.__int__(value), value)
     raise refused("type", _BIGINT, value, '"12345678901234567890"')
@@ -68,6 +58,21 @@ def decode_bigdec(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return _whole_text(int.__int__(value), value)
     raise refused("type", _BIGDEC, value, '"299.99"')
+
+
+def _whole_part(value: float | Decimal) -> str:
+    if isinstance(value, Decimal):
+        whole = _bounded_decimal(value, value)
+        if whole.adjusted() >= MAX_DIGITS:
+            raise _too_many_digits(value)
+        exact = whole == whole.to_integral_value()
+    else:
+        if not isfinite(value):
+            raise refused("not-finite", _BIGINT, value, '"12345678901234567890"')
+        exact = value.is_integer() and abs(value) <= _MAX_EXACT
+    if not exact:
+        raise refused("inexact", "an exact whole number", value, '"12345678901234567890"')
+    return str(int(value))
 
 
 def _bounded_text(value: str, expected: str, example: str) -> str:
@@ -101,5 +106,5 @@ def _bounded_decimal(number: Decimal, came: object) -> Decimal:
     return number
 
 
-def _too_many_digits(came: object) -> Exception:
+def _too_many_digits(came: object) -> Incorrect:
     return refused("too-long", f"a number of at most {MAX_DIGITS} digits", came, '"299.99"')

@@ -2,7 +2,7 @@
 
 Refuses NUL, lone surrogates, NaN, infinity, integers beyond 64 bits, keys that are not strings,
 and whatever is too long, too large or too deep, so that every store gives the same verdict.
-Walks with its own stack: no nesting can exhaust Python's.
+Walks level by level: no nesting can exhaust Python's stack.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import TypeAlias
 
+from sandbar.errors import Incorrect
 from sandbar.model.values.refusals import refused
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
@@ -26,19 +27,23 @@ def door_check(value: object) -> None:
         check_text(value)
         return
     room = MAX_BYTES
-    stack: list[tuple[object, int]] = [(value, 0)]
-    while stack:
-        item, depth = stack.pop()
-        room -= _check_node(item, depth)
-        if room < 0:
-            raise refused("too-large", "JSON of at most 1 MiB", value, "a smaller document")
-        if type(item) is list:
-            _check_room(len(item) <= room, value)
-            stack.extend((child, depth + 1) for child in item)
-        elif type(item) is dict:
-            _check_room(len(item) <= room, value)
-            room -= sum(_check_key(key) for key in item)
-            stack.extend((child, depth + 1) for child in item.values())
+    level: list[object] = [value]
+    for _ in range(MAX_DEPTH + 1):
+        below: list[object] = []
+        for item in level:
+            if type(item) is list or type(item) is dict:
+                # charged before the children are kept: shared lists may stand for 3**40 nodes
+                room -= 2 * len(item)
+                if room >= 0:
+                    room -= _open(item, below)
+            else:
+                room -= _check_scalar(item)
+            if room < 0:
+                raise refused("too-large", "JSON of at most 1 MiB", value, "a smaller document")
+        if not below:
+            return
+        level = below
+    raise refused("too-deep", f"at most {MAX_DEPTH} levels of nesting", value, "[[1]]")
 
 
 def check_text(text: str, max_bytes: int = MAX_BYTES) -> int:
@@ -67,34 +72,31 @@ def check_number(number: int | float) -> None:
         raise refused("range", "an integer within 64 bits", number, "42 (or a decimal string)")
 
 
-def _check_node(item: object, depth: int) -> int:
-    """The least number of bytes that this node, without its children, takes in JSON."""
+def _check_scalar(item: object) -> int:
+    """What a scalar takes in JSON beyond the byte that its container was charged for it."""
     kind = type(item)
     if kind is str:
-        return check_text(item) + 2  # type: ignore[arg-type]
+        return check_text(item) + 1  # type: ignore[arg-type]
     if kind is int or kind is float:
         check_number(item)  # type: ignore[arg-type]
-        return 1
-    if kind is list or kind is dict:
-        if depth >= MAX_DEPTH:
-            raise refused("too-deep", f"at most {MAX_DEPTH} levels of nesting", item, "[[1]]")
-        return 2
-    if item is None or kind is bool:
-        return 4
-    raise refused("type", "a JSON value", item, '{"name": ["a", 1, true, null]}')
+    elif item is not None and kind is not bool:
+        raise refused("type", "a JSON value", item, '{"name": ["a", 1, true, null]}')
+    return 0
 
 
-def _check_key(key: object) -> int:
-    if type(key) is not str:
-        raise refused("type", "an object whose keys are strings", key, '{"1": "one"}')
-    return check_text(key) + 3
+def _open(item: list[object] | dict[object, object], below: list[object]) -> int:
+    """Put the children below; the bytes that the keys take."""
+    if isinstance(item, list):
+        below.extend(item)
+        return 0
+    below.extend(item.values())
+    size = 0
+    for key in item:
+        if type(key) is not str:
+            raise refused("type", "an object whose keys are strings", key, '{"1": "one"}')
+        size += check_text(key) + 3
+    return size
 
 
-def _check_room(fits: bool, value: object) -> None:
-    # before the children are pushed: a shared list may stand for exponentially many nodes
-    if not fits:
-        raise refused("too-large", "JSON of at most 1 MiB", value, "a smaller document")
-
-
-def _too_long(text: str, max_bytes: int) -> Exception:
+def _too_long(text: str, max_bytes: int) -> Incorrect:
     return refused("too-long", f"at most {max_bytes:,} bytes of UTF-8", text, "a shorter text")

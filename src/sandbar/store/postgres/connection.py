@@ -99,6 +99,11 @@ def _open(url: str, session: dict[str, str]) -> Connection:
         return connection
 
 
+def command(connection: Connection, sql: str) -> str | None:
+    """BEGIN, COMMIT or ROLLBACK, never prepared; returns what the server says it did."""
+    return connection.execute(sql, prepare=False).statusmessage
+
+
 class _Translated:
     """A class and not a generator, because it stands on the hot path."""
 

@@ -20,6 +20,7 @@ from psycopg.pq import TransactionStatus
 from sandbar.errors import Fault, Unavailable
 from sandbar.store.postgres.connection import (
     Connection,
+    command,
     is_lost,
     open_reader,
     problem_of,
@@ -69,7 +70,7 @@ class Pool:
         """Lend a connection with a snapshot open; `start` is its first statement."""
 
         def begin(connection: Connection) -> T:
-            connection.execute("BEGIN")
+            command(connection, "BEGIN")
             return start(connection)
 
         lent, started = self._first(ws, begin)
@@ -133,7 +134,7 @@ class Pool:
             return
         try:
             # Not ROLLBACK, after which the driver would forget its prepared statements.
-            lent.connection.execute("COMMIT")
+            command(lent.connection, "COMMIT")
         except psycopg.Error:
             self._discard(lent)  # all was read: the reader need not know
             return

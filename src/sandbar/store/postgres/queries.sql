@@ -127,6 +127,8 @@ SELECT digest, receipt, instant_us FROM idempotency WHERE ws = %s AND principal 
 -- name: versions
 SELECT v.t, v.class, v.doc, x.instant_us, x.principal, x.reason FROM (
   (SELECT t, class, doc FROM version WHERE ws = %(ws)s AND id = %(id)s AND t > %(after)s
+   -- A deletion that the same transaction took back is no state.
+   AND t <> coalesce((SELECT t FROM entity WHERE ws = %(ws)s AND id = %(id)s), 0)
    ORDER BY t LIMIT %(limit)s)
   UNION ALL
   SELECT t, class, doc FROM entity WHERE ws = %(ws)s AND id = %(id)s AND t > %(after)s

@@ -20,6 +20,7 @@ from sandbar.store.postgres.apply import apply_plan
 from sandbar.store.postgres.arrays import Blobs, Longs
 from sandbar.store.postgres.connection import (
     Connection,
+    command,
     is_lost,
     open_writer,
     problem_of,
@@ -72,7 +73,7 @@ class PostgresConnector:
                 with translated():
                     lock_workspace(connection, ws)
                     row = connection.execute(QUERIES.nonce_at, (ws, t)).fetchone()
-                    connection.execute("COMMIT")
+                    command(connection, "COMMIT")
                 return row is not None and bytes(row[0]) == nonce
             except Problem:
                 if clock.monotonic_s() > deadline_s:
@@ -96,17 +97,17 @@ def lock_workspace(connection: Connection, ws: int) -> State:
     while True:
         try:
             with connection.pipeline():
-                connection.execute("BEGIN")
+                command(connection, "BEGIN")
                 connection.execute(QUERIES.bind_transaction, (str(ws),))
                 cursor = connection.execute(QUERIES.lock_workspace, (ws,))
                 row = cursor.fetchone()
         except errors.LockNotAvailable:
-            connection.execute("ROLLBACK")
+            command(connection, "ROLLBACK")
             if clock.monotonic_s() > deadline_s:
                 raise
             continue
         if row is None:
-            connection.execute("ROLLBACK")
+            command(connection, "ROLLBACK")
             raise NotFound("store.no-workspace", f"there is no workspace {ws}")
         return State(*row)
 
@@ -176,7 +177,7 @@ class PostgresSession(PostgresReads):
         if not self.is_open():
             raise Fault("store.no-transaction", "the transaction ended before its commit")
         try:
-            outcome = self._connection.execute("COMMIT").statusmessage
+            outcome = command(self._connection, "COMMIT")
         except psycopg.Error as error:
             if not self._connection.closed:
                 raise problem_of(error) from error
@@ -192,7 +193,7 @@ class PostgresSession(PostgresReads):
         # Without rows of ours a COMMIT is as good, and the driver keeps its prepared statements.
         way = "COMMIT" if self._applied is None and self.is_open() else "ROLLBACK"
         try:
-            self._connection.execute(way)
+            command(self._connection, way)
         except psycopg.Error:
             self._connection.close()
 

@@ -67,15 +67,18 @@ class SqliteStore:
 
     def point(self, ws: int, id: int) -> tuple[Head, Row | None]:
         """One entity by id, in one statement."""
-        return _head_and_row(ws, self._one_row(QUERIES.point, (id, ws)))
+        return self._head_and_row(ws, self._one_row(QUERIES.point, (ws, id)))
 
     def point_by_key(self, ws: int, property: int, key: Key) -> tuple[Head, Row | None]:
         """One entity by the key of a unique slot, in one statement."""
-        return _head_and_row(ws, self._one_row(QUERIES.point_by_key, (property, key, ws)))
+        return self._head_and_row(ws, self._one_row(QUERIES.point_by_key, (ws, property, key)))
 
     def point_as_of(self, ws: int, id: int, t: int) -> tuple[Head, Row | None]:
-        """One entity as of the past, in one statement."""
-        return _head_and_row(ws, self._one_row(QUERIES.point_as_of, (ws, id, t)))
+        """One entity as of the past. Two looks are safe: what has passed never changes."""
+        columns = self._one_row(QUERIES.point_unless_later, (ws, id, t))
+        if columns is None:
+            columns = self._one_row(QUERIES.point_in_past, (ws, id, t))
+        return self._head_and_row(ws, columns)
 
     @contextmanager
     def snapshot(self, ws: int) -> Iterator[SqliteReads]:
@@ -128,6 +131,13 @@ class SqliteStore:
         self._give_back(connection)
         return row
 
+    def _head_and_row(self, ws: int, columns: Any) -> tuple[Head, Row | None]:
+        if columns is None:
+            state = self._one_row(QUERIES.state, (ws,))
+            return Head(*state[:3]), None
+        t, generation, epoch, id, cls, since, doc = columns
+        return Head(t, generation, epoch), None if doc is None else Row(id, cls, since, doc)
+
     def _borrow(self) -> apsw.Connection:
         """A reader for this thread alone; one that is not given back after an error is dropped."""
         if self._closed:
@@ -142,13 +152,6 @@ class SqliteStore:
             self._readers.append(connection)
         else:
             connection.close()
-
-
-def _head_and_row(ws: int, columns: Any) -> tuple[Head, Row | None]:
-    if columns is None:
-        raise no_workspace(ws)
-    t, generation, epoch, id, cls, since, doc = columns
-    return Head(t, generation, epoch), None if doc is None else Row(id, cls, since, doc)
 
 
 _first_opening = threading.Lock()

@@ -1,0 +1,34 @@
+"""Defining many properties and classes at once: what exists is updated, what does not is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sandbar.errors import Incorrect
+from sandbar.keywords import parse_ident
+from sandbar.model.introspection import Introspection
+from sandbar.model.operations import Create, Operation, Update
+
+Definitions = Mapping[str, Mapping[str, Any]]  # ident to slots
+
+
+def definition_operations(
+    schema: Introspection, properties: Definitions, classes: Definitions
+) -> list[Operation]:
+    """The operations that bring the metamodel to these definitions."""
+    known = {"dt/Property": set(schema.properties()), "dt/Class": set(schema.classes())}
+    operations: list[Operation] = []
+    for kind, definitions in (("dt/Property", properties), ("dt/Class", classes)):
+        if not isinstance(definitions, Mapping):
+            raise Incorrect("define.malformed", "definitions are an object of ident to slots")
+        for given, slots in definitions.items():
+            if not isinstance(slots, Mapping):
+                raise Incorrect("define.malformed", f"the definition of {given} is not an object")
+            ident = parse_ident(given)
+            if ident in known[kind]:
+                operations.append(Update(entity=ident, set=dict(slots)))
+            else:
+                named = {"db/ident": ident, **slots}
+                operations.append(Create(class_=kind, slots=named))
+    return operations
