@@ -209,7 +209,7 @@ class Database:
         reason: str | None = None,
         idempotency_key: str | None = None,
     ) -> Written:
-        """Make an entity. With an ident that exists nothing changes, and `differs` says what would."""
+        """Make an entity. If its ident exists nothing changes, and `differs` says what would."""
         operation = Create(class_=class_, slots=slots)
         return self.transact([operation], reason=reason, idempotency_key=idempotency_key)
 

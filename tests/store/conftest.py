@@ -29,7 +29,10 @@ class Place:
 
     def open(self) -> Store:
         """Open it once more, as another process would."""
-        kinds: dict[str, Callable[[str], Store]] = {"sqlite": SqliteStore, "postgres": PostgresStore}
+        kinds: dict[str, Callable[[str], Store]] = {
+            "sqlite": SqliteStore,
+            "postgres": PostgresStore,
+        }
         store = kinds[self.dialect](self.address)
         self._opened.append(store)
         return store

@@ -26,7 +26,9 @@ store.close()
 """
 
 
-def test_another_opening_sees_a_commit_at_its_next_call(store: Store, ws: int, place: Place) -> None:
+def test_another_opening_sees_a_commit_at_its_next_call(
+    store: Store, ws: int, place: Place
+) -> None:
     other = place.open()
     for turn in range(1, 6):
         mine = create(store, ws, (1, b"k%d" % turn))

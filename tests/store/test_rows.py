@@ -59,7 +59,10 @@ def test_an_update_keeps_the_old_state_as_a_version(store: Store, ws: int) -> No
     assert current(store, ws, id) == Row(id, 1, 2, "2")
     assert store.point_as_of(ws, id, 1)[1] == Row(id, 1, 1, "1")
     with store.snapshot(ws) as snapshot:
-        assert [(v.t, v.doc) for v in snapshot.versions(id, after=0, limit=9)] == [(1, "1"), (2, "2")]
+        assert [(v.t, v.doc) for v in snapshot.versions(id, after=0, limit=9)] == [
+            (1, "1"),
+            (2, "2"),
+        ]
         assert [(v.t, v.doc) for v in snapshot.versions(id, after=1, limit=9)] == [(2, "2")]
         assert [(v.t, v.doc) for v in snapshot.versions(id, after=0, limit=1)] == [(1, "1")]
         assert snapshot.entities([id], as_of=1) == [Row(id, 1, 1, "1")]
@@ -171,7 +174,9 @@ def test_values_of_every_byte_and_documents_of_every_character_survive(
 
 
 @pytest.mark.parametrize("doc", ["\ud800", None])
-def test_what_cannot_be_stored_fails_alone_and_typed(store: Store, ws: int, doc: str | None) -> None:
+def test_what_cannot_be_stored_fails_alone_and_typed(
+    store: Store, ws: int, doc: str | None
+) -> None:
     broken = creating(doc=doc) if doc else creating((2**64, b"x"))
     with pytest.raises(Incorrect) as caught:
         write(store, ws, broken)

@@ -62,7 +62,9 @@ def _mistake(console: Console, db: Database) -> None:
         db.create("zorp/SpaceBoot", {"footwear/nmae": "Oops", "footwear/price": "-1"})
     except Problem as problem:
         for finding in problem.data["findings"]:
-            console.print(f"[red]{finding['slot']}[/]: {finding['message']} → {finding.get('hint', '')}")
+            console.print(
+                f"[red]{finding['slot']}[/]: {finding['message']} → {finding.get('hint', '')}"
+            )
     console.print()
 
 

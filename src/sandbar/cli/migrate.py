@@ -10,9 +10,12 @@ from rich.console import Console
 
 def migrate(
     url: Annotated[str, typer.Argument(help="URL of the database, as its owner or a superuser.")],
-    role: Annotated[str, typer.Option(help="The role that Sandbar will connect as.")] = "sandbar_app",
+    role: Annotated[
+        str, typer.Option(help="The role that Sandbar will connect as.")
+    ] = "sandbar_app",
     password: Annotated[
-        str | None, typer.Option(help="Its password, if it is to have one.", envvar="SANDBAR_PASSWORD")
+        str | None,
+        typer.Option(help="Its password, if it is to have one.", envvar="SANDBAR_PASSWORD"),
     ] = None,
 ) -> None:
     """Prepare a PostgreSQL database: tables, row-level security and the role to connect as."""

@@ -82,9 +82,8 @@ def _referrers(
         candidates = {number for number, _ in stored}
         candidates.update(number for number in properties if unit.is_referred(number, key))
         for number in sorted(candidates):
-            for id in unit.holders(properties[number], key):
-                if id not in doomed:
-                    outside.append((properties[number], id))
+            property = properties[number]
+            outside += [(property, id) for id in unit.holders(property, key) if id not in doomed]
     return outside
 
 

@@ -36,7 +36,7 @@ class Affected(NamedTuple):
 
 
 def conclude(unit: Unit) -> None:
-    """Hand the unit's changes to the transaction; a changed metamodel is checked against all data."""
+    """Hand the unit's changes over; a changed metamodel is checked against all data first."""
     if unit.schema is unit.base_schema:
         unit.finish()
         return

@@ -59,6 +59,4 @@ def _constrain(item: dict[str, Any], property: Property) -> None:
         bounds = (("minimum", low), ("maximum", high))
     else:
         return
-    for name, bound in bounds:
-        if bound is not None:
-            item[name] = bound
+    item.update({name: bound for name, bound in bounds if bound is not None})

@@ -26,7 +26,8 @@ class Finder(Protocol):
 def as_id(given: Any) -> int | None:
     """The id, if the caller gave one (a number, or its digits)."""
     if isinstance(given, int) and not isinstance(given, bool):
-        return int(_REF.decode(given))
+        _REF.decode(given)
+        return given
     if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 17:
         return int(given)
     return None

@@ -125,9 +125,8 @@ class _Walk:
         if self.order is not None and self._sorts_in_memory():
             return self._sorted_page(start, limit)
         rows: list[Found] = []
-        scanned = phase_of_last = 0
-        for phase, row in self._candidates(start, limit):
-            scanned += 1
+        phase_of_last = 0
+        for scanned, (phase, row) in enumerate(self._candidates(start, limit), 1):
             if self._accepts(phase, row):
                 if len(rows) == limit:
                     return rows, self._stop_of(phase_of_last, rows[-1])

@@ -95,10 +95,9 @@ class Property:
 
     def rules(self) -> tuple[Any, ...]:
         """All that decides whether a value is right; labels and documentation left out."""
-        return (
-            self.range_id, self.many, self.required, self.unique, repr(self.one_of),
-            self._pattern_text, repr(self.minimum), repr(self.maximum), self.secret, self.inverse_of,
-        )  # fmt: skip
+        bounds = (repr(self.one_of), self._pattern_text, repr(self.minimum), repr(self.maximum))
+        shape = (self.range_id, self.many, self.required, self.unique, self.secret, self.inverse_of)
+        return bounds + shape
 
 
 class Class:

@@ -112,7 +112,7 @@ def _load(source: SchemaSource, as_of: int | None, changes: list[int], generatio
     """Read all instances of the metaclasses; metaclasses made by users are found on the way."""
     docs: dict[int, tuple[int, Doc]] = {}
     done: set[int] = set()
-    todo = {core.CLASS, core.PROPERTY}
+    todo = frozenset({core.CLASS, core.PROPERTY})
     while todo:
         for class_id in sorted(todo):
             for row in _instances(source, class_id, as_of):

@@ -1,4 +1,4 @@
-"""Writing to a workspace: prepare in the caller's thread, run on the writer, wait for the commit."""
+"""Writing to a workspace: prepare in the caller's thread, run on the writer, await the commit."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def refuse_in_event_loop() -> None:
         )
 
 
-def _check_request(principal: str, reason: str | None, key: str | None) -> None:
+def _check_request(principal: object, reason: object, key: object) -> None:
     for name, text, most in (
         ("principal", principal, 255),
         ("reason", reason, REASON_MAX),

@@ -16,7 +16,6 @@ from sandbar.store.plan import Transaction
 from sandbar.store.rows import Head, Record, Row, State, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan
 
-
 T = TypeVar("T")
 
 
@@ -37,7 +36,7 @@ class Reads(Protocol):
         """The current row of an entity."""
 
     def entities(self, ids: Sequence[int], as_of: int | None = None) -> list[Row]:
-        """The rows of several entities, now or as of the past; those that are not there are left out."""
+        """The rows of several entities, now or as of the past; missing ones are left out."""
 
     def find(self, property: int, key: Key) -> list[int]:
         """Ids of the entities that hold this key now, lowest first."""

@@ -228,7 +228,7 @@ class Transaction:
             self._plan.begin(pair, id, self.t)
 
     def keep_secret(self, id: int, property: int, hashed: str | None) -> None:
-        """Set or clear the hash of a secret slot; the change is attributed, the value is not kept."""
+        """Set or clear the hash of a secret slot; that it changed is attributed to someone."""
         self.secrets[id, property] = hashed
         self.changed_ids.add(id)
 

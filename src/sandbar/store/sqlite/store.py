@@ -24,7 +24,7 @@ from sandbar.store.plan import Transaction
 from sandbar.store.rows import Head, Row
 from sandbar.store.scan import Key
 from sandbar.store.sqlite.connection import open_reader, open_writer, translated
-from sandbar.store.sqlite.reads import QUERIES, SqliteReads, no_workspace
+from sandbar.store.sqlite.reads import QUERIES, SqliteReads
 from sandbar.store.sqlite.session import SqliteConnector
 from sandbar.store.writer import Writer
 

@@ -1,0 +1,1 @@
+"""`python -m bench`: how fast Sandbar is, as ratios against the bare drivers in the same run."""

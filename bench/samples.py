@@ -1,0 +1,59 @@
+"""The rows that the store writes for an item, taken from a store that wrote some."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+import sandbar
+from bench import subject
+
+
+class Sample(NamedTuple):
+    """What one item becomes: class, document and index keys; only its id and t are still open."""
+
+    cls: int
+    doc: str
+    keys: tuple[tuple[int, bytes], ...]  # (property, value)
+
+
+class Batch(NamedTuple):
+    """All rows of one transaction, ready to be bound."""
+
+    entities: list[tuple[int, int, int, int, str]]
+    slots: list[tuple[int, int, bytes, int, int]]
+    ids: list[int]
+    t: int
+    next_id: int
+
+
+def harvest(path: Path, first: int, count: int, size: int) -> list[Sample]:
+    """Let a store of its own create items, and read the rows it made of them."""
+    with sandbar.open(path) as db:
+        subject.define(db)
+        written = db.transact([subject.creation(first + n, size) for n in range(count)])
+        ids = [outcome.entity_id for outcome in written.outcomes]
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    keys: dict[int, list[tuple[int, bytes]]] = {id: [] for id in ids}
+    for property, value, id in connection.execute("SELECT property, value, id FROM slot"):
+        if id in keys:
+            keys[id].append((property, value))
+    rows = connection.execute("SELECT id, class, doc FROM entity WHERE id >= ?", (ids[0],))
+    samples = [Sample(cls, doc, tuple(keys[id])) for id, cls, doc in rows]
+    connection.close()
+    return samples
+
+
+def batch_of(ws: int, samples: Sequence[Sample], first_id: int, t: int) -> Batch:
+    """The rows of one transaction that creates these items."""
+    placed = list(enumerate(samples, first_id))
+    return Batch(
+        [(ws, id, one.cls, t, one.doc) for id, one in placed],
+        [(ws, property, key, id, t) for id, one in placed for property, key in one.keys],
+        [id for id, _ in placed],
+        t,
+        first_id + len(placed),
+    )

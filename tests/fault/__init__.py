@@ -1,0 +1,1 @@
+"""What happens when things break: kills, power cuts, full disks, frozen and racing processes."""

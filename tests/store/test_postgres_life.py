@@ -1,0 +1,153 @@
+"""What a long-lived server meets: dead connections, event loops, a crowd, a frozen neighbour."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+
+import psycopg
+import pytest
+
+from sandbar.errors import Fault, Incorrect, Unavailable
+from sandbar.store.postgres import pool, session
+from sandbar.store.postgres.store import PostgresStore
+from tests.store.conftest import Place, new_workspace
+from tests.store.writing import Gate, create, creating, current, write
+
+HOLD = """
+import sys, time
+from sandbar.store.postgres.store import PostgresStore
+
+def hold(tx):
+    print("held", flush=True)
+    time.sleep(60)
+
+PostgresStore(sys.argv[1]).submit(int(sys.argv[2]), hold).result()
+"""
+
+
+def kill_all(admin: str) -> None:
+    """End every session of the server's role in this database."""
+    with psycopg.connect(admin) as connection:
+        connection.execute(
+            """
+            SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+            WHERE datname = current_database() AND usename = 'sandbar_app'
+            """
+        )
+
+
+def test_reads_and_writes_survive_the_death_of_every_connection(
+    postgres_place: Place, installed_admin: str
+) -> None:
+    store = postgres_place.open()
+    ws = new_workspace(store)
+    id = create(store, ws)
+    with ExitStack() as stack:
+        for _ in range(5):
+            stack.enter_context(store.snapshot(ws))
+    for _ in range(2):
+        kill_all(installed_admin)
+        assert current(store, ws, id) is not None
+        kill_all(installed_admin)
+        with store.snapshot(ws) as snapshot:
+            assert snapshot.entity(id) is not None
+        kill_all(installed_admin)
+        create(store, ws)
+    assert store.point(ws, id)[0].t == 3
+
+
+def test_a_snapshot_whose_connection_dies_fails_typed_and_once(
+    postgres_place: Place, installed_admin: str
+) -> None:
+    store = postgres_place.open()
+    ws = new_workspace(store)
+    with store.snapshot(ws) as snapshot:
+        kill_all(installed_admin)
+        with pytest.raises(Unavailable) as caught:
+            snapshot.entity(1)
+    assert caught.value.code == "store.lost"
+    assert current(store, ws, 1) is None
+
+
+def test_a_server_that_is_not_there_is_said_to_be_lost(postgres_place: Place) -> None:
+    with pytest.raises(Unavailable) as caught:
+        PostgresStore("postgresql://sandbar_app@127.0.0.1:1/none")
+    assert caught.value.code == "store.lost"
+    with pytest.raises(Incorrect) as refused:
+        PostgresStore("postgresql://x@y/z?no_such_word=1")
+    assert refused.value.code == "store.cannot-open"
+
+
+def test_a_call_that_would_block_an_event_loop_is_refused(postgres_place: Place) -> None:
+    store = postgres_place.open()
+    ws = new_workspace(store)
+
+    async def on_the_loop() -> None:
+        for call in (
+            lambda: store.point(ws, 1),
+            lambda: store.snapshot(ws).__enter__(),
+            lambda: store.workspace("x"),
+            lambda: store.create_workspace("x"),
+        ):
+            with pytest.raises(Fault) as caught:
+                call()
+            assert caught.value.code == "store.blocking-call"
+        assert (await asyncio.wrap_future(store.submit(ws, creating()))).t == 1
+        assert (await asyncio.to_thread(store.point, ws, 1))[1] is not None
+
+    asyncio.run(on_the_loop())
+
+
+def test_a_crowd_of_readers_waits_and_then_is_told(
+    postgres_place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "ACQUIRE_TIMEOUT_S", 0.2)
+    store = postgres_place.open()
+    ws = new_workspace(store)
+    with ExitStack() as stack:
+        for _ in range(pool.CONNECTIONS_MAX):
+            stack.enter_context(store.snapshot(ws))
+        with pytest.raises(Unavailable) as caught:
+            store.point(ws, 1)
+        assert caught.value.code == "store.busy"
+    assert store.point(ws, 1)[0].t == 0
+
+
+def test_a_writer_waits_for_its_neighbour_but_not_for_ever(
+    postgres_place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "LOCK_PATIENCE_S", 0.1)
+    store, other = postgres_place.open(), postgres_place.open()
+    ws = new_workspace(store)
+    gate = Gate(store, ws)
+    started_s = time.monotonic()
+    futures = [other.submit(ws, creating()) for _ in range(20)]
+    errors = [future.exception(20) for future in futures]
+    gate.open()
+    assert {error.code for error in errors if isinstance(error, Unavailable)} == {"store.busy"}
+    assert time.monotonic() - started_s < 8, "a batch that cannot begin fails as one"
+    gate.future.exception(10)
+    assert create(other, ws) == 1
+
+
+def test_a_frozen_holder_frees_its_workspace_within_seconds(postgres_place: Place) -> None:
+    store = postgres_place.open()
+    ws = new_workspace(store)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, postgres_place.address, str(ws)], stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        os.kill(holder.pid, signal.SIGSTOP)
+        try:
+            started_s = time.monotonic()
+            assert write(store, ws, creating()).t == 1
+            assert 1 < time.monotonic() - started_s < 8
+        finally:
+            holder.kill()

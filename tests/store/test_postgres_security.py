@@ -1,0 +1,213 @@
+"""Row-level security holds when the application's own filter is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from psycopg import errors, sql
+
+from sandbar.errors import Forbidden
+from sandbar.store.api import Transaction
+from sandbar.store.plan import Change
+from sandbar.store.postgres.install import install
+from sandbar.store.postgres.store import PostgresStore
+from tests.postgres_server import PostgresServer
+from tests.store.conftest import Place, new_workspace
+from tests.store.writing import changing, write
+
+TABLES = ["workspace", "tx", "entity", "version", "slot", "past", "secret", "idempotency"]
+
+Bare = psycopg.Connection[tuple[int]]
+
+
+@pytest.fixture
+def spaces(postgres_place: Place) -> tuple[int, int]:
+    """Two workspaces with rows in every table."""
+    store = postgres_place.open()
+    spaces = new_workspace(store), new_workspace(store)
+
+    def everything(tx: Transaction) -> None:
+        tx.change(Change(tx.new_id(), 1, "{}", [(5, b"k")], ()), None)
+        tx.keep_secret(1, 9, "hash")
+        tx.remember("ann", "key", "digest", "receipt")
+
+    for ws in spaces:
+        write(store, ws, everything)
+        write(store, ws, changing(1, ended=[(5, b"k")], begun=[(5, b"l")]))
+    return spaces
+
+
+@pytest.fixture
+def bare(postgres_place: Place) -> Iterator[Bare]:
+    """The server's own role, without the server."""
+    with psycopg.connect(postgres_place.address, autocommit=True) as connection:
+        yield connection
+
+
+def seen(bare: Bare, table: str) -> set[int]:
+    """The workspaces whose rows an unfiltered query gives."""
+    query = sql.SQL("SELECT DISTINCT ws FROM sandbar.{}").format(sql.Identifier(table))
+    return {ws for (ws,) in bare.execute(query)}
+
+
+def bind(bare: Bare, ws: object) -> None:
+    """What the pool does for every workspace."""
+    bare.execute("SELECT set_config('sandbar.ws', %s, false)", (str(ws),))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_only_the_bound_workspace_is_seen(bare: Bare, spaces: tuple[int, int], table: str) -> None:
+    assert seen(bare, table) == set(), "nothing was bound yet"
+    for ws in spaces:
+        bind(bare, ws)
+        assert seen(bare, table) == {ws}
+    bind(bare, "")
+    assert seen(bare, table) == set(), "an empty binding is none"
+    bare.execute("RESET sandbar.ws")
+    assert seen(bare, table) == set()
+
+
+FOREIGN_ROWS = {
+    "tx": "VALUES (%s, 999, 1, '', NULL, '{}', 0, '')",
+    "entity": "VALUES (%s, 999, 1, 1, '')",
+    "version": "VALUES (%s, 999, 1, 1, '')",
+    "slot": "VALUES (%s, 1, '', 999, 1)",
+    "past": "VALUES (%s, 1, '', 1, 1, 999, 2)",
+    "secret": "VALUES (%s, 999, 1, '')",
+    "idempotency": "VALUES (%s, '', 'foreign', '', '', 1)",
+}
+
+
+@pytest.mark.parametrize("table", FOREIGN_ROWS)
+def test_rows_of_another_workspace_cannot_be_written(
+    bare: Bare, spaces: tuple[int, int], table: str
+) -> None:
+    mine, foreign = spaces
+    insert = f"INSERT INTO sandbar.{table} {FOREIGN_ROWS[table]}"
+    with pytest.raises(errors.InsufficientPrivilege):
+        bare.execute(insert, (mine,))  # type: ignore[arg-type]
+    bind(bare, mine)
+    with pytest.raises(errors.InsufficientPrivilege):
+        bare.execute(insert, (foreign,))  # type: ignore[arg-type]
+    bare.execute(insert, (mine,))  # type: ignore[arg-type]
+
+
+def test_changes_and_deletions_pass_another_workspace_by(
+    bare: Bare, spaces: tuple[int, int]
+) -> None:
+    mine, foreign = spaces
+    bind(bare, mine)
+    for statement in (
+        "UPDATE sandbar.entity SET doc = 'mine'",
+        "UPDATE sandbar.workspace SET t = t",
+        "DELETE FROM sandbar.slot",
+        "DELETE FROM sandbar.secret",
+    ):
+        bare.execute(statement)  # type: ignore[arg-type]
+    with pytest.raises(errors.InsufficientPrivilege):
+        bare.execute("UPDATE sandbar.entity SET ws = %s", (foreign,))
+    bind(bare, foreign)
+    assert seen(bare, "slot") == seen(bare, "secret") == {foreign}
+    assert bare.execute("SELECT count(*) FROM sandbar.entity WHERE doc = 'mine'").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO sandbar.workspace (name, t, generation, epoch, next_id, instant_us) "
+        "VALUES ('x', 0, 0, 0, 1, 0)",
+        "DELETE FROM sandbar.workspace",
+        "DELETE FROM sandbar.tx",
+        "UPDATE sandbar.tx SET reason = 'other'",
+        "DELETE FROM sandbar.version",
+        "DELETE FROM sandbar.past",
+        "TRUNCATE sandbar.entity",
+        "ALTER TABLE sandbar.entity DISABLE ROW LEVEL SECURITY",
+        "DROP POLICY own ON sandbar.entity",
+        "CREATE TABLE sandbar.mine (n int)",
+        "INSERT INTO sandbar.migration VALUES (99, 'x')",
+    ],
+)
+def test_the_servers_role_may_do_no_more_than_it_must(
+    bare: Bare, spaces: tuple[int, int], statement: str
+) -> None:
+    bind(bare, spaces[0])
+    with pytest.raises(errors.InsufficientPrivilege):
+        bare.execute(statement)  # type: ignore[arg-type]
+
+
+def test_a_binding_never_follows_a_connection_to_another_workspace(
+    postgres_place: Place, spaces: tuple[int, int]
+) -> None:
+    store = postgres_place.open()
+    for ws in spaces * 20:
+        assert store.point(ws, 1)[1] is not None
+        with store.snapshot(ws) as snapshot:
+            assert snapshot.find(5, b"l") == [1]
+
+
+def test_a_superuser_is_refused(installed_admin: str) -> None:
+    _assert_refused(installed_admin, "superuser")
+
+
+def test_a_role_exempt_from_row_level_security_is_refused(
+    postgres_server: PostgresServer, fresh_postgres: str
+) -> None:
+    _make_role(fresh_postgres, "test_exempt", "BYPASSRLS")
+    install(fresh_postgres)
+    url = fresh_postgres.replace("postgres@", "test_exempt@")
+    with psycopg.connect(fresh_postgres, autocommit=True) as connection:
+        connection.execute("GRANT USAGE ON SCHEMA sandbar TO test_exempt")
+        connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA sandbar TO test_exempt")
+    _assert_refused(url, "exempt")
+    with pytest.raises(Forbidden):
+        install(fresh_postgres, role="test_exempt")
+
+
+def test_the_owner_of_the_tables_is_refused_though_no_superuser(fresh_postgres: str) -> None:
+    _make_role(fresh_postgres, "test_owner", "CREATEROLE")
+    with psycopg.connect(fresh_postgres, autocommit=True) as connection:
+        database = connection.info.dbname
+        connection.execute(
+            sql.SQL("GRANT CREATE ON DATABASE {} TO test_owner").format(sql.Identifier(database))
+        )
+    owner = fresh_postgres.replace("postgres@", "test_owner@")
+    app = install(owner)
+    _assert_refused(owner, "owner")
+    # An owner that is no superuser is bound by the policies too, and yet can make workspaces.
+    store = PostgresStore(app)
+    ws = store.create_workspace("one")
+    assert (store.create_workspace("one"), store.workspace("one")) == (ws, ws)
+    store.close()
+
+
+def test_the_url_of_the_role_keeps_the_rest_and_leaks_no_password(
+    postgres_server: PostgresServer, fresh_postgres: str
+) -> None:
+    admin = fresh_postgres.replace("postgres@", "postgres:s3cret@") + "?application_name=x%20y"
+    url = install(admin, role="test_password", password="p/w:ä@?")
+    assert "s3cret" not in url
+    assert "application_name=x" in url
+    parts = psycopg.conninfo.conninfo_to_dict(url)
+    assert (parts["user"], parts["password"]) == ("test_password", "p/w:ä@?")
+    PostgresStore(url).close()
+    socket = postgres_server.socket_url.rsplit("/", 1)[0] + "/" + fresh_postgres.rsplit("/", 1)[1]
+    PostgresStore(install(socket)).close()
+
+
+def _assert_refused(url: str, word: str) -> None:
+    with pytest.raises(Forbidden) as caught:
+        PostgresStore(url)
+    assert caught.value.code == "store.privileged-role"
+    assert word in caught.value.message
+    assert "sandbar_app" in (caught.value.hint or "")
+
+
+def _make_role(admin: str, role: str, options: str) -> None:
+    with psycopg.connect(admin, autocommit=True) as connection:
+        try:
+            connection.execute(f"CREATE ROLE {role} LOGIN {options}")  # type: ignore[arg-type]
+        except errors.DuplicateObject:
+            pass  # roles belong to the server and outlive the test's database
