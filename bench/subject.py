@@ -15,10 +15,8 @@ PER_KIND = 20  # instances of each kind, at every size: a query by kind finds as
 IDENT_EVERY = 20
 
 _STRIDE = 7_919  # a prime that divides no size: ranks are spread over the order of creation
-_WORDS = (
-    "harbour ledger amber copper river signal window garden paper meadow anchor lantern "
-    "marble cotton timber violet saddle kettle orchard pebble"
-).split()
+_WORDS = ["harbour", "ledger", "amber", "copper", "river", "signal", "window", "garden"]
+_WORDS += ["paper", "meadow", "anchor", "lantern", "marble", "cotton", "timber", "violet"]
 
 _INDEXED = {"dt/indexed?": True}
 _PROPERTIES: dict[str, dict[str, Any]] = {

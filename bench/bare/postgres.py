@@ -13,7 +13,7 @@ from bench.samples import Batch
 _ENTITY = "INSERT INTO entity (ws, id, class, t, doc) VALUES (%s, %s, %s, %s, %s)"
 _SLOT = "INSERT INTO slot (ws, property, value, id, since) VALUES (%s, %s, %s, %s, %s)"
 _TX = "INSERT INTO tx VALUES (%s, %s, %s, %s, NULL, %s, 0, %s)"
-_STATE = "UPDATE workspace SET t = %s, generation = 2, next_id = %s, instant_us = %s WHERE ws = %s"
+_STATE = "UPDATE workspace SET t = %s, next_id = %s, instant_us = %s WHERE ws = %s"
 _POINT = "SELECT id, class, t, doc FROM entity WHERE ws = %s AND id = %s"
 _JOIN = """SELECT e.id, e.class, e.t, e.doc
 FROM slot s JOIN entity e ON e.ws = s.ws AND e.id = s.id

@@ -14,7 +14,7 @@ from sandbar.store.sqlite.connection import open_reader, open_writer
 _ENTITY = "INSERT INTO entity (ws, id, class, t, doc) VALUES (?, ?, ?, ?, ?)"
 _SLOT = "INSERT INTO slot (ws, property, value, id, since) VALUES (?, ?, ?, ?, ?)"
 _TX = "INSERT INTO tx VALUES (?, ?, ?, ?, NULL, ?, 0, ?)"
-_STATE = "UPDATE workspace SET t = ?, generation = 2, next_id = ?, instant_us = ? WHERE ws = ?"
+_STATE = "UPDATE workspace SET t = ?, next_id = ?, instant_us = ? WHERE ws = ?"
 _POINT = "SELECT id, class, t, doc FROM entity WHERE ws = ? AND id = ?"
 _JOIN = """SELECT e.id, e.class, e.t, e.doc
 FROM slot s CROSS JOIN entity e ON e.ws = s.ws AND e.id = s.id
@@ -51,11 +51,13 @@ class BareSqlite:
     def point(self, id: int) -> Doc:
         """One document by id."""
         row = self._connection.execute(_POINT, (self._ws, id)).fetchone()
+        assert row is not None
         return decode(row[3])
 
     def point_by_key(self, property: int, key: bytes) -> Doc:
         """One document by the key of a unique slot."""
         row = self._connection.execute(_BY_KEY, (self._ws, property, key)).fetchone()
+        assert row is not None
         return decode(row[3])
 
     def equal(self, property: int, key: bytes, limit: int) -> list[Doc]:

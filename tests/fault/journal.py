@@ -44,6 +44,10 @@ class JournalWriter:
         """Note an answer, after it has arrived."""
         self._line({"op": op, "t": t, "ids": ids})
 
+    def failed(self, how: str) -> None:
+        """Note that a thread came to an end that it should not have."""
+        self._line({"failed": how})
+
     def _line(self, record: dict[str, Any]) -> None:
         os.write(self._file, (json.dumps(record) + "\n").encode())
 
@@ -54,6 +58,7 @@ class Journal:
 
     intents: dict[str, Intent] = field(default_factory=dict)
     answers: dict[str, tuple[int, list[int]]] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
 
 
 def read_journal(path: Path) -> Journal:
@@ -64,7 +69,9 @@ def read_journal(path: Path) -> Journal:
             record = json.loads(line)
         except ValueError:
             continue
-        if "t" in record:
+        if "failed" in record:
+            journal.failures.append(record["failed"])
+        elif "t" in record:
             journal.answers[record["op"]] = (record["t"], record["ids"])
         else:
             for name in ("set", "add"):

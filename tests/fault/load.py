@@ -7,7 +7,7 @@ must appear, and moves amounts between shared accounts whose sum is zero.
 from __future__ import annotations
 
 import random
-import threading
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 import sandbar
@@ -18,7 +18,6 @@ from tests.fault.journal import Intent, JournalWriter, Slots
 THREADS = 6
 ACCOUNTS = 4
 GROUP = 3
-OPERATIONS_MAX = 20_000
 
 PROPERTIES: dict[str, dict[str, Any]] = {
     "fault/tag": {"dt/range": "db.type/string", "db/unique": "identity"},
@@ -32,28 +31,26 @@ CLASSES: dict[str, dict[str, Any]] = {
 
 
 def prepare(db: Database) -> list[int]:
-    """The schema of the load, and its accounts."""
+    """The schema of the load, and its accounts: whatever an earlier kill has left to do."""
     if "fault/Item" not in db.schema.classes():
         db.define(properties=PROPERTIES, classes=CLASSES)
-        for number in range(ACCOUNTS):
-            db.create("fault/Item", {"fault/tag": f"account-{number}", "fault/count": 0})
-    return [db.get({"fault/tag": f"account-{n}"}).entity_id for n in range(ACCOUNTS)]
+    tags = [f"account-{number}" for number in range(ACCOUNTS)]
+    for tag in tags:
+        if not db.query("fault/Item", {"fault/tag": tag}).items:
+            db.create("fault/Item", {"fault/tag": tag, "fault/count": 0})
+    return [db.get({"fault/tag": tag}).entity_id for tag in tags]
 
 
 def run_load(target: str, journal: str, seed: str, breakage: str = "none") -> None:
     """Write until killed."""
-    BREAKAGES[breakage]()
     db = sandbar.open(target)
     accounts = prepare(db)
+    BREAKAGES[breakage]()
     out = JournalWriter(journal)
-    threads = [
-        threading.Thread(target=Worker(db, out, f"{seed}/{number}", accounts).work)
-        for number in range(THREADS)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    workers = [Worker(db, out, f"{seed}/{number}", accounts) for number in range(THREADS)]
+    with ThreadPoolExecutor(THREADS) as pool:
+        for running in as_completed([pool.submit(worker.work) for worker in workers]):
+            out.failed(repr(running.exception()))  # nobody is to stop before the kill
 
 
 class Worker:
@@ -71,7 +68,7 @@ class Worker:
     def work(self) -> None:
         """One operation after another."""
         chances = {self._create: 6, self._group: 4, self._change: 4, self._move: 3, self._delete: 1}
-        for _ in range(OPERATIONS_MAX):
+        while True:
             self._number += 1
             operation = self._random.choices([*chances], [*chances.values()])[0]
             if operation in (self._change, self._delete) and not self._mine:

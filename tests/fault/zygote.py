@@ -112,7 +112,13 @@ class Zygote:
 
 def serve() -> None:
     """Fork whatever is asked for, until the parent goes away."""
-    for name in ("sandbar", "tests.fault.load", "tests.fault.lists", "tests.fault.jobs"):
+    for name in (
+        "sandbar",
+        "tests.fault.load",
+        "tests.fault.lists",
+        "tests.fault.jobs",
+        "tests.fault.powercut",
+    ):
         importlib.import_module(name)
     while line := sys.stdin.readline():
         question = json.loads(line)

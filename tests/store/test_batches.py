@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from sandbar.errors import Conflict
@@ -158,7 +160,7 @@ def test_a_state_that_held_for_no_time_leaves_no_trace(store: Store, ws: int) ->
 
     def restless(tx: Transaction) -> None:
         values = [b"a", b"b", b"c"]
-        for old, new in zip(values, values[1:], strict=False):
+        for old, new in pairwise(values):
             row = tx.entity(id)
             tx.change(Change(id, 1, new.decode(), [(NAME, new)], [(NAME, old)]), row)
             assert [f.id for f in tx.scan(Scan(Equals(NAME, (new,)), 9))] == [id]

@@ -53,7 +53,7 @@ def _compare_moment(snapshot: Snapshot, oracle: Oracle, t: int) -> None:
 
 def _compare_versions(snapshot: Snapshot, oracle: Oracle) -> None:
     for id in range(1, oracle.next_id):
-        expected = []
+        expected: list[tuple[int, str | None]] = []
         for t, state in enumerate(oracle.states):
             before = oracle.states[t - 1].get(id) if t else None
             thing = state.get(id)
@@ -65,4 +65,4 @@ def _compare_versions(snapshot: Snapshot, oracle: Oracle) -> None:
 
 
 def _seen(snapshot: Snapshot, scan: Scan) -> list[tuple[bytes, int, int, int, str]]:
-    return [tuple(found) for found in snapshot.scan(scan)]
+    return [(key, id, cls, t, doc) for key, id, cls, t, doc in snapshot.scan(scan)]

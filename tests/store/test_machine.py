@@ -10,8 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from hypothesis.stateful import run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from sandbar.store.api import Store, Transaction
 from sandbar.store.postgres.store import PostgresStore
@@ -116,7 +121,7 @@ def test_both_stores_and_a_dictionary_never_differ(both_stores: tuple[Store, ...
     class Machine(TwoStores):
         stores = both_stores
 
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         Machine,
         settings=settings(
             max_examples=30,

@@ -17,17 +17,30 @@ from sandbar.errors import Fault, Incorrect, Unavailable
 from sandbar.store.postgres import pool, session
 from sandbar.store.postgres.store import PostgresStore
 from tests.store.conftest import Place, new_workspace
-from tests.store.writing import Gate, create, creating, current, write
+from tests.store.writing import Gate, create, creating, current, together, write
 
 HOLD = """
 import sys, time
+from sandbar.store.api import Wanted
+from sandbar.store.plan import Change
+from sandbar.store.postgres.session import PostgresSession
 from sandbar.store.postgres.store import PostgresStore
 
-def hold(tx):
+url, ws, where = sys.argv[1:]
+
+def hold(*_):
     print("held", flush=True)
     time.sleep(60)
 
-PostgresStore(sys.argv[1]).submit(int(sys.argv[2]), hold).result()
+def work(tx):
+    tx.change(Change(tx.new_id(), 1, "{}", [(5, b"k")], ()), None)
+    if where == "work":
+        hold()
+
+if where == "commit":
+    PostgresSession.commit = hold
+wanted = Wanted((1, 2), ((5, b"k"),))
+PostgresStore(url).submit(int(ws), work, wanted=wanted).result()
 """
 
 
@@ -84,6 +97,18 @@ def test_a_server_that_is_not_there_is_said_to_be_lost(postgres_place: Place) ->
     assert refused.value.code == "store.cannot-open"
 
 
+def test_a_row_that_the_database_refuses_fails_alone(postgres_place: Place) -> None:
+    store = postgres_place.open()
+    ws = new_workspace(store)
+    too_long = os.urandom(3000)
+    futures = together(store, ws, [creating(), creating((5, too_long)), creating()])
+    error = futures[1].exception()
+    assert isinstance(error, Incorrect)
+    assert error.code == "store.unstorable"
+    assert [futures[n].result().t for n in (0, 2)] == [1, 2]
+    assert all(current(store, ws, futures[n].result().id) for n in (0, 2))
+
+
 def test_a_call_that_would_block_an_event_loop_is_refused(postgres_place: Place) -> None:
     store = postgres_place.open()
     ws = new_workspace(store)
@@ -136,11 +161,14 @@ def test_a_writer_waits_for_its_neighbour_but_not_for_ever(
     assert create(other, ws) == 1
 
 
-def test_a_frozen_holder_frees_its_workspace_within_seconds(postgres_place: Place) -> None:
+@pytest.mark.parametrize("where", ["work", "commit"])
+def test_a_frozen_holder_frees_its_workspace_within_seconds(
+    postgres_place: Place, where: str
+) -> None:
     store = postgres_place.open()
     ws = new_workspace(store)
     with subprocess.Popen(
-        [sys.executable, "-c", HOLD, postgres_place.address, str(ws)], stdout=subprocess.PIPE
+        [sys.executable, "-c", HOLD, postgres_place.address, str(ws), where], stdout=subprocess.PIPE
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"

@@ -87,11 +87,11 @@ def test_rows_of_another_workspace_cannot_be_written(
     mine, foreign = spaces
     insert = f"INSERT INTO sandbar.{table} {FOREIGN_ROWS[table]}"
     with pytest.raises(errors.InsufficientPrivilege):
-        bare.execute(insert, (mine,))  # type: ignore[arg-type]
+        bare.execute(insert, (mine,))
     bind(bare, mine)
     with pytest.raises(errors.InsufficientPrivilege):
-        bare.execute(insert, (foreign,))  # type: ignore[arg-type]
-    bare.execute(insert, (mine,))  # type: ignore[arg-type]
+        bare.execute(insert, (foreign,))
+    bare.execute(insert, (mine,))
 
 
 def test_changes_and_deletions_pass_another_workspace_by(
@@ -105,7 +105,7 @@ def test_changes_and_deletions_pass_another_workspace_by(
         "DELETE FROM sandbar.slot",
         "DELETE FROM sandbar.secret",
     ):
-        bare.execute(statement)  # type: ignore[arg-type]
+        bare.execute(statement)
     with pytest.raises(errors.InsufficientPrivilege):
         bare.execute("UPDATE sandbar.entity SET ws = %s", (foreign,))
     bind(bare, foreign)
@@ -135,7 +135,7 @@ def test_the_servers_role_may_do_no_more_than_it_must(
 ) -> None:
     bind(bare, spaces[0])
     with pytest.raises(errors.InsufficientPrivilege):
-        bare.execute(statement)  # type: ignore[arg-type]
+        bare.execute(statement)
 
 
 def test_a_binding_never_follows_a_connection_to_another_workspace(
@@ -208,6 +208,6 @@ def _assert_refused(url: str, word: str) -> None:
 def _make_role(admin: str, role: str, options: str) -> None:
     with psycopg.connect(admin, autocommit=True) as connection:
         try:
-            connection.execute(f"CREATE ROLE {role} LOGIN {options}")  # type: ignore[arg-type]
+            connection.execute(f"CREATE ROLE {role} LOGIN {options}")
         except errors.DuplicateObject:
             pass  # roles belong to the server and outlive the test's database

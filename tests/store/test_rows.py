@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from sandbar import clock
@@ -204,6 +206,30 @@ def test_a_snapshot_does_not_move(store: Store, ws: int) -> None:
         assert snapshot.entity(id) == Row(id, 1, 1, "1")
         assert snapshot.find(5, b"k") == [id]
     assert current(store, ws, id) == Row(id, 1, 2, "2")
+
+
+def test_the_head_and_the_row_of_a_point_read_belong_together(store: Store, ws: int) -> None:
+    done = threading.Event()
+
+    def blinking() -> None:
+        for _ in range(60):
+            id = create(store, ws, (5, b"k"))
+            write(store, ws, changing(id, doc=None, ended=[(5, b"k")]))
+        done.set()
+
+    writer = threading.Thread(target=blinking)
+    writer.start()
+    wrong = []
+    while not done.is_set():
+        head, row = store.point_by_key(ws, 5, b"k")
+        if (row is not None) != (head.t % 2 == 1):
+            wrong.append((head.t, row))
+        next_id = head.t // 2 + 1
+        head, row = store.point(ws, next_id)
+        if (row is not None) != (head.t == 2 * next_id - 1):
+            wrong.append((head.t, row))
+    writer.join()
+    assert wrong == []
 
 
 def test_an_error_inside_a_snapshot_harms_no_later_one(store: Store, ws: int) -> None:

@@ -93,7 +93,11 @@ def test_a_range_goes_on_after_every_position(
 
 @pytest.mark.parametrize("limit", [1, 7, 39, 40, 41])
 def test_pages_add_up_to_one_big_page(store: Store, ws: int, shelf: list[int], limit: int) -> None:
-    drives = [Equals(COLOUR, (b"c0",)), Equals(COLOUR, (b"c0", b"c3")), Between(SIZE, b"s2", None)]
+    drives: list[Equals | Between] = [
+        Equals(COLOUR, (b"c0",)),
+        Equals(COLOUR, (b"c0", b"c3")),
+        Between(SIZE, b"s2", None),
+    ]
     with store.snapshot(ws) as snapshot:
         for drive, as_of in product(drives, (None, snapshot.state.t)):
             scan = Scan(drive, limit, as_of=as_of)

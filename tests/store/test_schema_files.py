@@ -47,7 +47,7 @@ CATALOGUE = {
 def catalogue(url: str) -> dict[str, list[Any]]:
     """All that PostgreSQL knows of our tables."""
     with psycopg.connect(url) as connection:
-        return {name: connection.execute(sql).fetchall() for name, sql in CATALOGUE.items()}  # type: ignore[arg-type]
+        return {name: connection.execute(sql).fetchall() for name, sql in CATALOGUE.items()}
 
 
 def test_postgres_migrations_add_up_to_the_schema(postgres_server: PostgresServer) -> None:
@@ -55,7 +55,7 @@ def test_postgres_migrations_add_up_to_the_schema(postgres_server: PostgresServe
     first = migrations_of(POSTGRES)[0]
     with psycopg.connect(old) as connection:
         connection.execute("CREATE SCHEMA sandbar")
-        connection.execute(first.sql)  # type: ignore[arg-type]
+        connection.execute(first.sql)
         connection.execute("INSERT INTO sandbar.migration VALUES (%s, %s)", first[:2])
     install(new)
     install(old)

@@ -131,7 +131,7 @@ def test_the_checker_catches_a_loop_with_savepoints(
     connection.execute("CREATE TABLE thing (n INTEGER PRIMARY KEY, doc TEXT)")
     with fault(connection):
         refused = naive_batch(connection)
-    stored = {int(n) for (n,) in connection.execute("SELECT n FROM thing")}  # type: ignore[call-overload]
+    stored = {int(n) for (n,) in connection.execute("SELECT n FROM thing")}
     outcome = Outcome(set(range(COUNT)) - refused, refused, stored)
     assert complaints(outcome) == ["lost: [0, 1]"]
     connection.close()

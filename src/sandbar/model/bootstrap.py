@@ -12,15 +12,20 @@ from typing import Any
 import msgspec
 
 from sandbar.errors import Incorrect, Problem
+from sandbar.keywords import looks_like_ident
 from sandbar.model import core
 from sandbar.model.checks import check_required, check_validators, decode_slot
 from sandbar.model.core import Entry
 from sandbar.model.documents import Doc, write_doc
 from sandbar.model.findings import Finding, finding_of, refuse
-from sandbar.model.schema import Property, Schema, check_definition
+from sandbar.model.schema import Property, Schema
+from sandbar.model.soundness import check_definition
+from sandbar.model.values.scalars import MAX_REF
 from sandbar.store.plan import Change, Pair, Transaction
 
 PRINCIPAL = "sandbar"
+
+_HINT = "load a dump as Introspection.dump wrote it"
 
 
 def install_metamodel(tx: Transaction, entries: list[Entry]) -> None:
@@ -35,16 +40,35 @@ def install_metamodel(tx: Transaction, entries: list[Entry]) -> None:
     tx.next_id = max(core.FIRST_FREE_ID, max(schema.docs) + 1)
 
 
+def read_metamodel(text: bytes) -> list[Entry]:
+    """The entries of a dump that can be loaded."""
+    try:
+        entries = core.parse_entries(text)
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
+        raise Incorrect("metamodel.malformed", f"this is no dump: {error}", hint=_HINT) from error
+    compile_entries(entries)
+    return entries
+
+
 def compile_entries(entries: list[Entry]) -> Schema:
     """The schema that a dump describes, checked against itself."""
-    ids = {entry.slots.get("db/ident"): entry.id for entry in entries}
     if [entry for entry in entries if entry.id < core.FIRST_FREE_ID] != core.CORE:
-        raise Incorrect("metamodel.other-core", "this dump was made with another core")
-    if len(ids) != len(entries) or None in ids:
-        raise Incorrect("metamodel.idents", "every entry of a metamodel has an ident of its own")
+        raise Incorrect("metamodel.other-core", "this dump was made with another core", hint=_HINT)
+    names = [entry.slots.get("db/ident") for entry in entries]
+    if not all(isinstance(name, str) and looks_like_ident(name) for name in names):
+        raise Incorrect("metamodel.idents", "every entry of a metamodel has an ident", hint=_HINT)
+    ids: dict[Any, int] = {entry.slots["db/ident"]: entry.id for entry in entries}
+    if len(ids) != len(entries) or len(set(ids.values())) != len(entries):
+        raise Incorrect("metamodel.twice", "an id or an ident occurs twice", hint=_HINT)
+    if max(ids.values()) > MAX_REF:
+        raise Incorrect("metamodel.malformed", f"ids go up to {MAX_REF}", hint=_HINT)
     shapes = {entry.slots["db/ident"]: entry.slots for entry in entries}
     docs = {entry.id: (_number(ids, entry.class_), _raw(entry, ids, shapes)) for entry in entries}
     schema = Schema(1, 1, docs, [1])
+    for entry in entries:
+        if ids[entry.class_] not in schema.metaclasses:
+            name = entry.slots["db/ident"]
+            raise Incorrect("metamodel.data", f"{name} is no class or property", hint=_HINT)
     findings = [
         f for id, (class_id, doc) in docs.items() for f in _check(schema, id, class_id, doc)
     ]
@@ -73,8 +97,9 @@ def _entry(schema: Schema, id: int) -> Entry:
 
 
 def _number(ids: dict[Any, int], name: Any) -> int:
-    if name not in ids:
-        raise Incorrect("metamodel.dangling", f"{name!r} is not defined in the metamodel")
+    if not isinstance(name, str) or name not in ids:
+        shown = str(name)[:80]
+        raise Incorrect("metamodel.dangling", f"{shown!r} is not defined here", hint=_HINT)
     return ids[name]
 
 
@@ -83,9 +108,13 @@ def _raw(entry: Entry, ids: dict[Any, int], shapes: dict[str, dict[str, Any]]) -
     doc: Doc = {}
     for slot, given in entry.slots.items():
         number = _number(ids, slot)
-        if not shapes[slot].get("dt/range", "").startswith("db.type/"):
-            many = shapes[slot].get("db/cardinality") == "many"
-            given = [_number(ids, name) for name in given] if many else _number(ids, given)
+        if not str(shapes[slot].get("dt/range")).startswith("db.type/"):
+            if shapes[slot].get("db/cardinality") != "many":
+                given = _number(ids, given)
+            elif isinstance(given, list) and given:
+                given = [_number(ids, name) for name in given]
+            else:
+                raise Incorrect("metamodel.malformed", f"{slot} takes a list", hint=_HINT)
         doc[str(number)] = given
     return doc
 
@@ -93,6 +122,8 @@ def _raw(entry: Entry, ids: dict[Any, int], shapes: dict[str, dict[str, Any]]) -
 def _check(schema: Schema, id: int, class_id: int, doc: Doc) -> list[Finding]:
     cls = schema.class_by_id(class_id)
     findings = check_required(cls, lambda property: property.key in doc)
+    if findings:
+        return findings
     try:
         check_definition(schema, id)
         for key, stored in doc.items():
@@ -107,6 +138,8 @@ def _check(schema: Schema, id: int, class_id: int, doc: Doc) -> list[Finding]:
 def _check_stored(schema: Schema, property: Property, stored: Any) -> None:
     def resolve(target: Any, property: Property) -> int:
         class_id = schema.docs[target][0]
+        if property.target is None:
+            return int(target)
         if property.target not in schema.class_by_id(class_id).lineage:
             raise Incorrect("reference.range", f"#{target} is no {property.ident}")
         return int(target)

@@ -14,7 +14,7 @@ VALUES_MAX = 10_000
 
 Resolve = Callable[[Any, Property], int]  # turns whatever names an entity into its id
 
-_COUNTED_IN_CHARACTERS = {"db.type/string", "db.type/uri", "db.type/keyword", "db.type/symbol"}
+COUNTED_IN_CHARACTERS = {"db.type/string", "db.type/uri", "db.type/keyword", "db.type/symbol"}
 
 
 def decode_slot(property: Property, given: Any, resolve: Resolve) -> Any:
@@ -31,17 +31,15 @@ def decode_slot(property: Property, given: Any, resolve: Resolve) -> Any:
 
 def distinct(property: Property, values: list[Any]) -> list[Any]:
     """The values without repetition, in the order in which they came."""
-    if not property.kind.indexable:
-        return [value for n, value in enumerate(values) if value not in values[:n]]
-    order_key = property.kind.order_key
-    return list({order_key(value): value for value in reversed(values)}.values())[::-1]
+    key = property.value_key
+    return list({key(value): value for value in reversed(values)}.values())[::-1]
 
 
 def _decode_one(property: Property, given: Any, resolve: Resolve) -> Any:
     if property.is_ref:
         return resolve(given, property)
     stored = property.kind.decode(given)
-    if property.one_of and property.kind.order_key(stored) not in property.allowed_keys:
+    if property.one_of and property.value_key(stored) not in property.allowed_keys:
         allowed = ", ".join(str(value) for value in property.one_of[:12])
         raise Incorrect(
             "value.not-allowed",
@@ -54,14 +52,14 @@ def _decode_one(property: Property, given: Any, resolve: Resolve) -> Any:
             f"{str(stored)[:80]!r} does not match the pattern",
             hint=f"it must match {property.pattern_text}",
         )
-    if property.minimum is not None or property.maximum is not None:
+    if property.has_bounds:
         _check_bounds(property, stored)
     return stored
 
 
 def _check_bounds(property: Property, stored: Any) -> None:
     low, high = property.minimum, property.maximum
-    if property.kind.ident in _COUNTED_IN_CHARACTERS:
+    if property.kind.ident in COUNTED_IN_CHARACTERS:
         size, what = len(stored), " characters"
         too_low = low is not None and size < low
         too_high = high is not None and size > high

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 from typing import Any
 
 import msgspec
 
 from sandbar.errors import Conflict, Incorrect
+from sandbar.model.values.scalars import MAX_REF
 
 
 class Cursor(msgspec.Struct, frozen=True, array_like=True):
@@ -25,7 +25,10 @@ class Cursor(msgspec.Struct, frozen=True, array_like=True):
 
 def question_digest(*parts: Any) -> str:
     """A short name for a query, so that a cursor cannot be used with another one."""
-    text = msgspec.json.encode(parts, enc_hook=str, order="sorted")
+    try:
+        text = msgspec.json.encode(parts, enc_hook=str, order="sorted")
+    except (ValueError, TypeError, RecursionError):
+        return ""  # no such query was ever answered
     return hashlib.blake2b(text, digest_size=6).hexdigest()
 
 
@@ -39,7 +42,8 @@ def read_cursor(word: str, question: str, epoch: int) -> Cursor:
     try:
         text = base64.urlsafe_b64decode(word + "=" * (-len(word) % 4))
         cursor = msgspec.json.decode(text, type=Cursor)
-    except (binascii.Error, ValueError, TypeError) as error:
+        assert 0 <= cursor.t <= MAX_REF and 0 <= cursor.id <= MAX_REF and cursor.phase in (0, 1)
+    except (msgspec.MsgspecError, ValueError, TypeError, AssertionError) as error:
         raise Incorrect(
             "cursor.malformed", "this is no cursor", hint="use the cursor of the last page as it is"
         ) from error

@@ -18,6 +18,7 @@ from sandbar.errors import Incorrect, Problem
 from sandbar.model.documents import Doc
 from sandbar.model.findings import Finding, data_of, did_you_mean, finding_of
 from sandbar.model.schema import Class, Property, Schema
+from sandbar.model.values import door_check
 
 DEPTH_MAX = 8
 NODES_MAX = 200
@@ -144,7 +145,8 @@ class _Parser:
             self._wrong("slot.unknown", f"{cls.ident} has no such slot", property.ident, hint)
             return None
         if property.secret:
-            self._wrong("slot.secret", "a secret slot cannot be asked for", property.ident, None)
+            hint = "secret_matches compares a secret"
+            self._wrong("slot.secret", "a secret slot cannot be asked for", property.ident, hint)
             return None
         return property
 
@@ -156,7 +158,7 @@ class _Parser:
 
     @staticmethod
     def _is_comparison(value: dict[str, Any]) -> bool:
-        return all("/" not in key and key not in ("and", "or", "not") for key in value)
+        return all("/" not in str(key) and key not in ("and", "or", "not") for key in value)
 
     def _through(self, property: Property, value: dict[str, Any], depth: int) -> Node:
         if not property.is_ref:
@@ -165,17 +167,15 @@ class _Parser:
         target = None if property.target is None else self.schema.class_by_id(property.target)
         return Through(property, self.parse(value, target, depth + 1))
 
-    def _compare(self, property: Property, op: str, operand: Any) -> Node:
+    def _compare(self, property: Property, op: Any, operand: Any) -> Node:
         if op not in COMPARISONS:
             hint = f"use {', '.join(COMPARISONS)}"
             return self._wrong(
-                "filter.operator", f"unknown operator {op[:80]!r}", property.ident, hint
+                "filter.operator", f"unknown operator {str(op)[:80]!r}", property.ident, hint
             )
         if op == "exists":
             if not isinstance(operand, bool):
-                return self._wrong(
-                    "filter.operand", "exists takes true or false", property.ident, None
-                )
+                return self._operand(property, "exists takes true or false")
             return Exists(property, operand)
         if op == "starts-with" or (op == "contains" and property.kind.ident in TEXT_KINDS):
             return self._text(property, op, operand)
@@ -185,18 +185,26 @@ class _Parser:
         return self._keys(property, op, operand)
 
     def _text(self, property: Property, op: str, operand: Any) -> Node:
-        if property.kind.ident not in TEXT_KINDS or not isinstance(operand, str):
-            return self._wrong("filter.operand", f"{op} takes text", property.ident, None)
+        if property.kind.ident not in TEXT_KINDS:
+            hint = f"it is a {property.kind.ident}; {op} looks inside text"
+            return self._wrong("filter.operand", f"{op} takes text", property.ident, hint)
+        if not isinstance(operand, str):
+            return self._operand(property, f"{op} takes text")
+        try:
+            door_check(operand)
+        except Problem as problem:
+            self.findings.append(finding_of(problem, property.ident))
         return Compare(property, op, (), operand)
+
+    def _operand(self, property: Property, message: str) -> Node:
+        return self._wrong("filter.operand", message, property.ident, _OPERANDS)
 
     def _keys(self, property: Property, op: str, operand: Any) -> Node:
         if op == "in" and not isinstance(operand, list | tuple):
-            return self._wrong("filter.operand", "in takes a list", property.ident, None)
+            return self._operand(property, "in takes a list")
         operands = list(operand) if op == "in" else [operand]
         if len(operands) > IN_VALUES_MAX:
-            return self._wrong(
-                "filter.operand", f"at most {IN_VALUES_MAX} values", property.ident, None
-            )
+            return self._operand(property, f"in takes at most {IN_VALUES_MAX} values")
         keys = []
         for value in operands:
             try:
@@ -211,6 +219,7 @@ class _Parser:
         return EVERYTHING
 
 
+_OPERANDS = 'for example {"exists": true}, {"in": [1, 2]} or {"starts-with": "Moon"}'
 _EXAMPLE = 'for example {"footwear/price": {"<": 100}}'
 
 
@@ -250,7 +259,7 @@ class Evaluator:
     def _compares(self, node: Compare, id: int, doc: Doc) -> bool:
         values = self._values(node.property, id, doc)
         op = node.op
-        if op == "contains" and node.text:
+        if op == "contains" and not node.keys:
             return any(node.text in value for value in values)
         if op == "starts-with":
             return any(value.startswith(node.text) for value in values)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbar import clock
-from sandbar.model.documents import Doc, read_doc
+from sandbar.model.documents import Doc, exact, read_doc
 from sandbar.model.results import HistoryEntry, SlotChange
 from sandbar.model.schema import Class, Property, Schema
 from sandbar.store.rows import Version
@@ -47,12 +47,17 @@ def changes_between(
         was, now = _slot(old_class, key), _slot(new_class, key)
         old_values = _shown(was, old.get(key), naming)
         new_values = _shown(now, new.get(key), naming)
-        removed = [value for value in old_values if value not in new_values]
-        added = [value for value in new_values if value not in old_values]
+        removed = _without(old_values, new_values)
+        added = _without(new_values, old_values)
         property = now or was
         if property is not None and (removed or added):
             changes.append(SlotChange(property.ident, removed, added))
     return changes
+
+
+def _without(values: list[Any], others: list[Any]) -> list[Any]:
+    known = {exact(other) for other in others}
+    return [value for value in values if exact(value) not in known]
 
 
 def _kind(previous: Version | None, version: Version) -> str:

@@ -107,6 +107,10 @@ def _migrate_one(unit: Unit, op: Migrate, cls: Class, id: int) -> None:
         draft.doc.pop(unit.base_schema.property_named(name).key, None)
     for name, given in op.fill.items():
         property = unit.slot_of(cls, name)
+        if property.secret:
+            raise Incorrect(
+                "slot.secret", "a secret slot cannot be filled", hint="update each entity"
+            )
         if property.key not in draft.doc:
             unit.put(draft, property, unit.decode(draft, property, given))
 
@@ -115,16 +119,28 @@ def _affected(old: Schema, new: Schema) -> Iterator[Affected]:
     changed = {id for id in new.docs if old.docs.get(id) != new.docs[id]} | (
         old.docs.keys() - new.docs.keys()
     )
+    left = _left(old, new)
     for id in old.class_ids:
         if not new.has_class(id):
             continue
         before, after = old.class_by_id(id), new.class_by_id(id)
         slots = {p.id for p in before.slots.values()} | {p.id for p in after.slots.values()}
-        if changed.isdisjoint(before.lineage | after.lineage | slots):
+        narrowed = [p for p in after.slots.values() if p.target in left]
+        if changed.isdisjoint(before.lineage | after.lineage | slots) and not narrowed:
             continue
         item = _compare(before, after)
+        item.recheck.extend(p for p in narrowed if p not in item.recheck)
         if item.recheck or item.removed or item.reindex or item.whole:
             yield item
+
+
+def _left(old: Schema, new: Schema) -> set[int]:
+    """The classes that some other class no longer descends from: references to it may be wrong."""
+    lost: set[int] = set()
+    for id in old.class_ids:
+        if new.has_class(id):
+            lost |= old.class_by_id(id).lineage - new.class_by_id(id).lineage
+    return lost
 
 
 def _compare(before: Class, after: Class) -> Affected:

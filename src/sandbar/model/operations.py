@@ -15,7 +15,14 @@ BYTES_MAX = 4 * 1024 * 1024
 DeleteMode = Literal["refuse", "cascade", "detach"]
 
 
-class Create(msgspec.Struct, tag_field="op", tag="create", frozen=True, kw_only=True):
+class Create(
+    msgspec.Struct,
+    tag_field="op",
+    tag="create",
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+):
     """Make an entity; with an existing ident it changes nothing and says what differs."""
 
     class_: Any = msgspec.field(name="class")
@@ -23,7 +30,14 @@ class Create(msgspec.Struct, tag_field="op", tag="create", frozen=True, kw_only=
     temp: str | None = None
 
 
-class Update(msgspec.Struct, tag_field="op", tag="update", frozen=True, kw_only=True):
+class Update(
+    msgspec.Struct,
+    tag_field="op",
+    tag="update",
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+):
     """Change slots: `set` replaces (null clears), `add` and `remove` work on many-valued slots."""
 
     entity: Any
@@ -33,7 +47,14 @@ class Update(msgspec.Struct, tag_field="op", tag="update", frozen=True, kw_only=
     expect: int | None = None
 
 
-class Delete(msgspec.Struct, tag_field="op", tag="delete", frozen=True, kw_only=True):
+class Delete(
+    msgspec.Struct,
+    tag_field="op",
+    tag="delete",
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+):
     """End an entity; its history stays."""
 
     entity: Any
@@ -41,7 +62,14 @@ class Delete(msgspec.Struct, tag_field="op", tag="delete", frozen=True, kw_only=
     expect: int | None = None
 
 
-class Migrate(msgspec.Struct, tag_field="op", tag="migrate", frozen=True, kw_only=True):
+class Migrate(
+    msgspec.Struct,
+    tag_field="op",
+    tag="migrate",
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+):
     """Change all instances of a class, so that a stricter definition fits them."""
 
     class_: Any = msgspec.field(name="class")
@@ -63,13 +91,40 @@ def parse_operations(given: Sequence[Any]) -> list[Operation]:
             f"a transaction has at most {OPERATIONS_MAX} operations; these are {len(given)}",
             hint="send them in several transactions",
         )
-    ready = [op for op in given if isinstance(op, Operation)]
-    if len(ready) == len(given):
-        return ready
     try:
-        return msgspec.convert(given, type=list[Operation])
-    except msgspec.ValidationError as error:
+        return [
+            _shaped(op) if isinstance(op, Operation) else msgspec.convert(op, type=Operation)
+            for op in given
+        ]
+    except (msgspec.ValidationError, RecursionError) as error:
         raise Incorrect("operations.malformed", str(error), hint=_HINT) from error
+
+
+def _shaped(op: Operation) -> Operation:
+    """An operation that was made in Python, where nothing has looked at its fields yet."""
+    if isinstance(op, Create):
+        _check_names(op.slots)
+        is_right = op.temp is None or type(op.temp) is str
+    elif isinstance(op, Update):
+        for slots in (op.set, op.add, op.remove):
+            _check_names(slots)
+        is_right = op.expect is None or type(op.expect) is int
+    elif isinstance(op, Delete):
+        is_right = op.mode in ("refuse", "cascade", "detach")
+        is_right = is_right and (op.expect is None or type(op.expect) is int)
+    else:
+        _check_names(op.fill)
+        _check_names(op.rename)
+        is_right = type(op.clear) is list and all(type(v) is str for v in op.rename.values())
+    if not is_right:
+        kind = type(op).__name__.lower()
+        raise Incorrect("operations.malformed", f"this {kind} is malformed", hint=_HINT)
+    return op
+
+
+def _check_names(slots: object) -> None:
+    if type(slots) is not dict or not all(type(name) is str for name in slots):
+        raise Incorrect("operations.malformed", "slots are an object by ident", hint=_HINT)
 
 
 _HINT = 'for example [{"op": "create", "class": "zorp/Boot", "slots": {"footwear/name": "X"}}]'

@@ -9,11 +9,13 @@ from sandbar.errors import Conflict, Forbidden, Incorrect, NotFound, Problem
 from sandbar.keywords import parse_ident
 from sandbar.model import core
 from sandbar.model.deletion import delete_entity
+from sandbar.model.documents import exact
 from sandbar.model.findings import Finding, refuse
 from sandbar.model.impact import migrate_instances
 from sandbar.model.operations import Create, Delete, Migrate, Operation, Update
 from sandbar.model.results import Outcome
-from sandbar.model.schema import Class, Property, check_definition
+from sandbar.model.schema import Class, Property
+from sandbar.model.soundness import check_definition
 from sandbar.model.unit import KEYWORD, Draft, Unit, conflict_if_moved, problem_finding
 
 
@@ -29,28 +31,33 @@ class _Performance:
         self.findings: list[Finding] = []
         self.outcomes: list[Outcome | None] = [None] * len(operations)
         self.ids: dict[int, tuple[Class, int, bool]] = {}
+        self.announced: set[int] = set()
+        self.temps: set[str] = set()
         self._only: Problem | None = None
 
     def run(self) -> list[Outcome]:
-        for at, op in enumerate(self.operations):
-            if isinstance(op, Create):
-                self._guard(at, self._announce, op)
-        meta = [at for at, op in enumerate(self.operations) if self._is_meta(at, op)]
-        for at in meta:
-            self._guard(at, self._perform, self.operations[at])
-        if meta:
+        done: set[int] = set()
+        while meta := self._announce_known(done):
+            for at in meta:
+                self._guard(at, self._perform, self.operations[at])
+            done.update(meta)
             self._evolve()
-        done = set(meta)
+        for at, op in enumerate(self.operations):
+            if isinstance(op, Create) and at not in self.announced:
+                self._guard(at, self._announce, op)
         for at, op in enumerate(self.operations):
             if at not in done:
                 self._guard(at, self._perform, op)
+        self._refuse_if_wrong(self.unit.check_touched())
+        return [outcome for outcome in self.outcomes if outcome is not None]
+
+    def _refuse_if_wrong(self, late: list[Finding]) -> None:
         named = {finding.slot for finding in self.findings}
-        late = [found for found in self.unit.check_touched() if found.slot not in named]
+        late = [found for found in late if found.slot not in named]
         if len(self.findings) == 1 and not late and self._only is not None:
             raise self._only  # one problem alone keeps its own category
         if self.findings or late:
             raise refuse("the write is invalid", self.findings + late)
-        return [outcome for outcome in self.outcomes if outcome is not None]
 
     def _guard(self, at: int, act: Any, op: Operation) -> None:
         try:
@@ -65,21 +72,53 @@ class _Performance:
 
     # --- announcing --------------------------------------------------------------------------
 
+    def _announce_known(self, done: set[int]) -> list[int]:
+        """Announce what can be; returns which operations are the metamodel's turn."""
+        for at, op in enumerate(self.operations):
+            if not isinstance(op, Create) or at in self.announced:
+                continue
+            if self._class_of(op) is not None:
+                self._guard(at, self._announce, op)
+        return [
+            at for at, op in enumerate(self.operations) if at not in done and self._is_meta(at, op)
+        ]
+
+    def _class_of(self, op: Create) -> Class | None:
+        name = (
+            self.unit.temps.get(op.class_, op.class_) if isinstance(op.class_, str) else op.class_
+        )
+        return self.unit.schema.class_if_known(name)
+
     def _announce(self, at: int, op: Create) -> None:
         """Give a new entity its id before anything refers to it."""
         unit = self.unit
-        cls = unit.schema.class_named(op.class_)
-        given = op.slots.get("db/ident", op.slots.get(":db/ident"))
+        self.announced.add(at)
+        cls = self._class_of(op) or unit.schema.class_named(op.class_)
+        given = _given_ident(op)
         existing = self._existing(given) if isinstance(given, str) else None
         id = existing if existing is not None else unit.tx.new_id()
-        self.ids[at] = (cls, id, existing is None)
         if op.temp is not None:
-            unit.temps[op.temp] = id
+            self._name_temp(op.temp, id)
+        self.ids[at] = (cls, id, existing is None)
         if existing is None:
-            draft = unit.begin_create(cls, id)
-            if isinstance(given, str):
-                ident = unit.schema.property_by_id(core.IDENT)
-                unit.put(draft, ident, parse_ident(given))
+            self._begin(cls, id, given)
+
+    def _begin(self, cls: Class, id: int, given: Any) -> None:
+        draft = self.unit.begin_create(cls, id)
+        if isinstance(given, str):
+            ident = self.unit.schema.property_by_id(core.IDENT)
+            self.unit.put(draft, ident, parse_ident(given))
+
+    def _name_temp(self, temp: str, id: int) -> None:
+        name = temp.removeprefix(":")
+        if name in self.temps:
+            raise Incorrect(
+                "temp.taken",
+                f"two operations have the temporary id {name[:80]}",
+                hint="give each its own",
+            )
+        self.temps.add(name)
+        self.unit.temps[name] = id
 
     def _existing(self, given: str) -> int | None:
         property = self.unit.schema.property_by_id(core.IDENT)
@@ -110,9 +149,11 @@ class _Performance:
             return
         unit.tx.bump_schema()
         unit.schema = unit.schema.evolve(changed)
-        for id, entry in changed.items():
-            if entry is not None:
-                self._check_definition(id)
+        written = [id for id, entry in changed.items() if entry is not None]
+        for id in written:
+            self._check_definition(id)
+        # With a broken metamodel nothing else can be understood.
+        self._refuse_if_wrong(unit.check(written))
 
     def _check_definition(self, id: int) -> None:
         try:
@@ -158,8 +199,15 @@ class _Performance:
             return  # it could not be announced; the finding is there
         cls, id, is_new = self.ids[at]
         if not is_new:
-            self._repeat(at, op, cls, id)
-            return
+            given = _given_ident(op)
+            if id == self._existing(given):
+                self._repeat(at, op, cls, id)
+                return
+            id = self.unit.tx.new_id()  # an earlier operation has set the ident free
+            self.ids[at] = (cls, id, True)
+            if op.temp is not None:
+                self.unit.temps[op.temp.removeprefix(":")] = id
+            self._begin(cls, id, given)
         if cls.abstract:
             raise Incorrect(
                 "class.abstract",
@@ -186,7 +234,7 @@ class _Performance:
             if property.secret:
                 continue
             stored = self.unit.decode(draft, property, given)
-            if draft.doc.get(property.key) != stored:
+            if exact(draft.doc.get(property.key)) != exact(None if stored == [] else stored):
                 differs.append(property.ident)
         self.outcomes[at] = Outcome(id, _ident(draft), differs=sorted(differs))
 
@@ -247,16 +295,17 @@ class _Performance:
             self._note(problem, property.ident, at)
             return
         had = draft.doc.get(property.key) or []
-        keys = {_same(property, value) for value in (had if adding else stored)}
+        key = property.value_key
+        keys = {key(value) for value in (had if adding else stored)}
         if adding:
-            result = had + [value for value in stored if _same(property, value) not in keys]
+            result = had + [value for value in stored if key(value) not in keys]
         else:
-            result = [value for value in had if _same(property, value) not in keys]
+            result = [value for value in had if key(value) not in keys]
         self.unit.put(draft, property, result)
 
 
-def _same(property: Property, value: Any) -> Any:
-    return property.kind.order_key(value) if property.kind.indexable else repr(value)
+def _given_ident(op: Create) -> Any:
+    return op.slots.get("db/ident", op.slots.get(":db/ident"))
 
 
 def _ident(draft: Draft) -> str | None:

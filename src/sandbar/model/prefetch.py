@@ -14,11 +14,14 @@ from sandbar.model import core
 from sandbar.model.operations import Create, Delete, Operation, Update
 from sandbar.model.schema import Property, Schema
 from sandbar.model.unit import KEYWORD, Hashed
+from sandbar.model.values.door import MAX_LONG
 from sandbar.store.api import Wanted
 
 
-def wanted_by(schema: Schema, operations: list[Operation]) -> Wanted:
-    """Ids and keys that these operations will probably look up."""
+def wanted_by(
+    schema: Schema, operations: list[Operation], records: tuple[tuple[str, str], ...]
+) -> Wanted:
+    """Ids and keys that these operations will probably look up, and the receipts of retries."""
     ids: dict[int, None] = {}
     keys: dict[tuple[int, bytes], None] = {}
     for op in operations:
@@ -28,7 +31,7 @@ def wanted_by(schema: Schema, operations: list[Operation]) -> Wanted:
             number = schema.id_named(name.removeprefix(":"))
             if number is not None and number in schema.docs:
                 _slot(schema, number, given, ids, keys)
-    return Wanted(tuple(ids), tuple(keys))
+    return Wanted(tuple(ids), tuple(keys), records)
 
 
 def _slots(op: Operation) -> Iterator[tuple[str, Any]]:
@@ -58,7 +61,8 @@ def _slot(
 
 def _name(given: Any, ids: dict[int, None], keys: dict[tuple[int, bytes], None]) -> None:
     if isinstance(given, int):
-        ids[given] = None
+        if 0 < given <= MAX_LONG:
+            ids[given] = None
     elif isinstance(given, str):
         if given.isascii() and given.isdigit() and len(given) < 17:
             ids[int(given)] = None

@@ -66,6 +66,13 @@ def question_of(question: Question) -> str:
     return question_digest(question.class_, question.where, question.order_by)
 
 
+def chosen_fields(fields: object) -> tuple[str, ...]:
+    """The slots that the caller wants to see."""
+    if isinstance(fields, list | tuple | set | frozenset):
+        return tuple(fields)
+    raise Incorrect("query.fields", "fields is a list of slots", hint='for example ["db/ident"]')
+
+
 def cursor_of(question: Question, epoch: int) -> Cursor | None:
     """The cursor that the question continues from."""
     if question.cursor is None:
@@ -75,14 +82,16 @@ def cursor_of(question: Question, epoch: int) -> Cursor | None:
 
 def answer(view: View, question: Question, cursor: Cursor | None, resolve: Any) -> Page:
     """One page of the answer."""
-    if not 1 <= question.limit <= LIMIT_MAX:
+    if type(question.limit) is not int or not 1 <= question.limit <= LIMIT_MAX:
         raise Incorrect(
             "query.limit", f"limit is from 1 to {LIMIT_MAX}", hint="page with the cursor"
         )
     walk = _Walk(view, question, resolve)
     start = _START if cursor is None else _Stop(cursor.phase, cursor.key, cursor.id)
     rows, stop = walk.page(start, question.limit)
-    fields = None if question.fields is None else frozenset(question.fields)
+    fields = None
+    if question.fields is not None:
+        fields = frozenset(view.schema.property_named(name).ident for name in question.fields)
     items = render(view.schema, rows, view.source, as_of=view.as_of, fields=fields)
     if stop is None:
         return Page(items, view.t)
@@ -108,7 +117,11 @@ class _Walk:
         if order_by is None:
             return None, False
         if not isinstance(order_by, str):
-            raise Incorrect("query.order", "order-by is a slot, or -slot for the other direction")
+            raise Incorrect(
+                "query.order",
+                "order-by is a slot, or -slot for the other direction",
+                hint='for example "footwear/price"',
+            )
         property = self.view.schema.property_named(order_by.removeprefix("-"))
         if property.many or not property.indexed:
             raise Unsupported(
@@ -179,7 +192,7 @@ class _Walk:
         doc = read_doc(row.doc)
         if phase == 1 and self.order is not None and self.order.key in doc:
             return False
-        if self.drive.is_repeated(row, doc):
+        if self.order is None and self.drive.is_repeated(row, doc):
             return False
         return self.evaluator.holds(self.filter, row.id, doc)
 

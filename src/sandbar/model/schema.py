@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from sandbar.errors import Incorrect, NotFound
+from sandbar.errors import NotFound
 from sandbar.model import core
-from sandbar.model.documents import Doc
+from sandbar.model.documents import Doc, exact
 from sandbar.model.expressions import Expression, compile_expression
 from sandbar.model.findings import did_you_mean
 from sandbar.model.patterns import Pattern, compile_pattern
@@ -74,13 +74,27 @@ class Property:
     @cached_property
     def allowed_keys(self) -> frozenset[bytes]:
         """The order keys of the values in `dt/one-of`."""
-        return frozenset(self.kind.order_key(self.kind.decode(value)) for value in self.one_of)
+        return frozenset(self.value_key(self.kind.decode(value)) for value in self.one_of)
 
     @cached_property
     def is_plain(self) -> bool:
         """Whether decoding a value is all the checking there is to do."""
-        has_bounds = self.minimum is not None or self.maximum is not None
-        return not (self.is_ref or self.one_of or has_bounds or self._pattern_text or self.many)
+        checked = self.one_of or self.has_bounds or self._pattern_text
+        return not (self.is_ref or self.many or checked)
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether there is a lowest or highest value."""
+        return self.minimum is not None or self.maximum is not None
+
+    @property
+    def is_stored_ref(self) -> bool:
+        """Whether entities are referred to, and not by derivation."""
+        return self.is_ref and not self.inverse_of
+
+    def value_key(self, stored: Any) -> bytes:
+        """Equal for equal values only."""
+        return self.kind.order_key(stored) if self.kind.indexable else exact(stored)
 
     def values(self, stored: Any) -> list[Any]:
         """The stored values as a list, whatever the cardinality."""
@@ -111,7 +125,8 @@ class Class:
         self.label: str | None = doc.get(str(core.LABEL))
         self.abstract = bool(doc.get(str(core.ABSTRACT)))
         self.native_codec: str | None = doc.get(str(core.NATIVE_CODEC))
-        self.parent_ids: list[int] = doc.get(str(core.SUBCLASS_OF)) or []
+        root = [] if id == core.RESOURCE else [core.RESOURCE]  # so that every class has its slots
+        self.parent_ids: list[int] = doc.get(str(core.SUBCLASS_OF)) or root
         self.direct_slot_ids: list[int] = doc.get(str(core.SLOTS)) or []
         self.validator_text: str | None = doc.get(str(core.VALIDATOR))
 
@@ -255,6 +270,12 @@ class Schema:
         """Every stored property that refers to entities."""
         return [p for p in map(self.property_by_id, self.property_ids) if p.is_ref and p.indexed]
 
+    @cached_property
+    def secret_slots(self) -> frozenset[str]:
+        """The idents of all secret properties."""
+        properties = map(self.property_by_id, self.property_ids)
+        return frozenset(property.ident for property in properties if property.secret)
+
     @property
     def idents(self) -> list[str]:
         """The names of all classes and properties."""
@@ -290,9 +311,9 @@ class Schema:
 
     def class_named(self, name: object) -> Class:
         """The class of that ident, or a NotFound that suggests another."""
-        id = self._lookup(name)
-        if id is not None and self.docs[id][0] in self._kinds_of_class:
-            return self.class_by_id(id)
+        found = self.class_if_known(name)
+        if found is not None:
+            return found
         raise NotFound(
             "class.unknown",
             f"there is no class {_shown(name)}",
@@ -300,6 +321,13 @@ class Schema:
             or "schema.classes lists the classes",
             data={"class": _shown(name)},
         )
+
+    def class_if_known(self, name: object) -> Class | None:
+        """The class of that ident, if there is one."""
+        id = self._lookup(name)
+        if id is None or self.docs[id][0] not in self._kinds_of_class:
+            return None
+        return self.class_by_id(id)
 
     def property_named(self, name: object) -> Property:
         """The property of that ident, or a NotFound that suggests another."""
@@ -316,6 +344,8 @@ class Schema:
 
     def descendants(self, id: int) -> list[int]:
         """The class and all below it, in order of id."""
+        if id == core.RESOURCE:
+            return self.class_ids
         seen, level = {id}, [id]
         while level:
             level = [kid for up in level for kid in self._children.get(up, ()) if kid not in seen]
@@ -347,29 +377,3 @@ class Schema:
 
 def _shown(name: object) -> str:
     return name[:80] if isinstance(name, str) else repr(name)[:80]
-
-
-def check_definition(schema: Schema, id: int) -> None:
-    """Compile all that a class or property says, so that a wrong definition fails when written."""
-    if schema.has_class(id):
-        cls = schema.class_by_id(id)
-        if id in cls.ancestors or cls.id in cls.parent_ids:
-            raise Incorrect("class.cycle", f"{cls.ident} would be its own ancestor")
-        _ = cls.validators
-        return
-    property = schema.property_by_id(id)
-    _ = property.pattern, property.allowed_keys
-    for bound in (property.minimum, property.maximum):
-        if bound is not None and not _is_text(property.kind):
-            property.kind.decode(bound)
-    if property.default is not None:
-        for value in property.values(property.default):
-            property.kind.decode(value)
-    if (property.unique or property.indexed) and not property.kind.indexable:
-        raise Incorrect(
-            "property.not-indexable", f"{property.ident}: {property.kind.ident} cannot be indexed"
-        )
-
-
-def _is_text(kind: ValueType) -> bool:
-    return kind.ident in {"db.type/string", "db.type/uri", "db.type/bytes", "db.type/json"}

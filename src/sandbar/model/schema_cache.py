@@ -68,7 +68,8 @@ class SchemaCache:
                 schema = _catch_up(known, source)
             else:
                 schema = _load(source, None, source.schema_changes(), state.generation)
-            self._current, self._epoch = schema, state.epoch
+            if known is None or known.generation < schema.generation:
+                self._current, self._epoch = schema, state.epoch
         return schema
 
     def as_of(self, source: SchemaSource, t: int) -> Schema:

@@ -7,49 +7,84 @@ from typing import Any
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from sandbar.errors import Incorrect
+from sandbar.errors import Incorrect, Problem
+from sandbar.model.checks import decode_slot
 from sandbar.model.operations import Create, Operation, Update
-from sandbar.model.schema import Schema
+from sandbar.model.schema import Property, Schema
 from sandbar.model.unit import Hashed
 from sandbar.model.values import VALUE_TYPES
 
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 _STRING = VALUE_TYPES["db.type/string"]
 
+Rules = dict[str, Property]  # what a secret must satisfy before it is hashed, by ident
+
 
 def hash_secrets(schema: Schema, operations: list[Operation]) -> list[Operation]:
     """The operations with every value of a secret slot replaced by its hash."""
-    secret = {schema.ident_of(id) for id in schema.property_ids if schema.property_by_id(id).secret}
-    return [_hashed(op, secret) for op in operations] if secret else operations
+    secret = schema.secret_slots
+    if len(operations) > 1:
+        secret |= _made_secret(operations)
+    if not secret:
+        return operations
+    rules = {name: schema.property_named(name) for name in schema.secret_slots}
+    return [_hashed(op, secret, rules) for op in operations]
 
 
 def matches_secret(hashed: str, candidate: str) -> bool:
     """Whether the candidate is the secret that was hashed."""
     try:
         return _hasher.verify(hashed, candidate)
-    except (VerificationError, InvalidHashError):
+    except (VerificationError, InvalidHashError, UnicodeEncodeError, TypeError, AttributeError):
         return False
 
 
-def _hashed(op: Operation, secret: set[str]) -> Operation:
+def _made_secret(operations: list[Operation]) -> set[str]:
+    """The slots that these very operations make secret."""
+    names = set()
+    for op in operations:
+        if isinstance(op, Create | Update):
+            slots = op.slots if isinstance(op, Create) else op.set
+            ident = slots.get("db/ident") if isinstance(op, Create) else op.entity
+            if slots.get("dt/secret?") is True and isinstance(ident, str):
+                names.add(ident.removeprefix(":"))
+    return names
+
+
+def _hashed(op: Operation, secret: frozenset[str], rules: Rules) -> Operation:
     if isinstance(op, Create):
-        return Create(class_=op.class_, slots=_hash_slots(op.slots, secret), temp=op.temp)
+        return Create(class_=op.class_, slots=_hash_slots(op.slots, secret, rules), temp=op.temp)
     if isinstance(op, Update):
-        given = _hash_slots(op.set, secret)
+        given = _hash_slots(op.set, secret, rules)
         return Update(entity=op.entity, set=given, add=op.add, remove=op.remove, expect=op.expect)
     return op
 
 
-def _hash_slots(slots: dict[str, Any], secret: set[str]) -> dict[str, Any]:
+def _hash_slots(slots: dict[str, Any], secret: frozenset[str], rules: Rules) -> dict[str, Any]:
     return {
-        name: _hash(given) if name.removeprefix(":") in secret and given is not None else given
+        name: _hash(name.removeprefix(":"), given, rules)
+        if name.removeprefix(":") in secret and given is not None
+        else given
         for name, given in slots.items()
     }
 
 
-def _hash(given: Any) -> Hashed:
+def _hash(name: str, given: Any, rules: Rules) -> Hashed:
     if isinstance(given, Hashed):
         return given
     if not isinstance(given, str) or not given:
-        raise Incorrect("value.type", "a secret is a string that is not empty")
-    return Hashed(_hasher.hash(str(_STRING.decode(given))))
+        raise Incorrect(
+            "value.type", f"{name} is secret: a string that is not empty", hint="give such a string"
+        )
+    try:
+        _STRING.decode(given)
+        if name in rules:
+            decode_slot(rules[name], given, _no_reference)
+    except Problem as problem:
+        # The usual message would show what was given.
+        raise Incorrect(problem.code, f"{name} does not take this", hint=problem.hint) from None
+    return Hashed(_hasher.hash(given))
+
+
+def _no_reference(given: Any, property: Property) -> int:
+    raise AssertionError("a secret is text")

@@ -7,14 +7,15 @@ refused. `finish` turns the drafts into one change per entity.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from sandbar.errors import Conflict, Incorrect, NotFound, Problem
 from sandbar.keywords import parse_ident
 from sandbar.model import core
 from sandbar.model.checks import check_required, check_validators, decode_slot
-from sandbar.model.documents import Doc, read_doc, write_doc
+from sandbar.model.documents import Doc, exact, read_doc, write_doc
 from sandbar.model.findings import Finding, did_you_mean, finding_of
 from sandbar.model.schema import Class, Property, Schema
 from sandbar.model.values import VALUE_TYPES
@@ -49,7 +50,9 @@ class Draft:
 
     def is_changed(self) -> bool:
         """Whether there is anything to write."""
-        return self.doc != self.old
+        if self.doc != self.old:
+            return True
+        return bool(self.doc) and exact(self.doc) != exact(self.old)
 
 
 class Unit:
@@ -172,7 +175,7 @@ class Unit:
         """Set one slot to a stored value; None or an empty list clears it."""
         assert draft.doc is not None
         self.touched.add(draft.id)
-        if stored is None or stored == []:
+        if stored is None or (stored == [] and property.many):
             draft.doc.pop(property.key, None)
             return
         draft.doc[property.key] = stored
@@ -191,6 +194,8 @@ class Unit:
             return self._keep_secret(draft, property, given)
         if given is None:
             return None
+        if type(given) is Hashed:
+            raise SecretNotHashed  # the slot was secret when this was prepared
         if property.id == core.IDENT and isinstance(given, str):
             return parse_ident(given)
         return decode_slot(property, given, self.resolve)
@@ -216,12 +221,17 @@ class Unit:
 
     def check_touched(self) -> list[Finding]:
         """Everything that is wrong with the drafts touched since the last check."""
+        findings = self.check(self.touched)
+        self.touched.clear()
+        return findings
+
+    def check(self, ids: Iterable[int]) -> list[Finding]:
+        """Everything that is wrong with these drafts."""
         findings: list[Finding] = []
-        for id in sorted(self.touched):
+        for id in sorted(ids):
             draft = self.drafts[id]
             if draft.doc is not None:
                 findings += self._check(draft)
-        self.touched.clear()
         return findings
 
     def _check(self, draft: Draft) -> list[Finding]:
@@ -293,7 +303,37 @@ class Unit:
                         hint=f"refer to an instance of {target}",
                     )
 
+    @contextmanager
+    def undone_by_failure(self) -> Iterator[None]:
+        """Whatever the block does to the unit is taken back if it raises."""
+        tx, schema = self.tx, self.schema
+        docs = {id: None if d.doc is None else dict(d.doc) for id, d in self.drafts.items()}
+        drafts, temps = dict(self.drafts), dict(self.temps)
+        holders = {pair: set(ids) for pair, ids in self._holders_here.items()}
+        secrets, changed, is_schema = dict(tx.secrets), set(tx.changed_ids), tx.changes_schema
+        try:
+            yield
+        except BaseException:
+            self.schema, self.drafts, self.temps, self._holders_here = (
+                schema,
+                drafts,
+                temps,
+                holders,
+            )
+            for id, draft in drafts.items():
+                draft.doc = docs[id]
+            self.touched.clear()
+            tx.secrets, tx.changed_ids, tx.changes_schema = secrets, changed, is_schema
+            raise
+
     # --- finishing ---------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Write what there is so far, so that an index walk sees it, and begin anew."""
+        self.finish()
+        self.tx.flush()
+        self.drafts.clear()
+        self._holders_here.clear()
 
     def finish(self) -> None:
         """Hand the net changes to the transaction, one per entity."""
@@ -302,9 +342,10 @@ class Unit:
                 self._plan(draft)
 
     def _plan(self, draft: Draft) -> None:
-        cls = self.class_of(draft)
+        before = self._class_before(draft)
+        cls = before if draft.doc is None else self.class_of(draft)  # its class may be gone too
         new = self._pairs(cls, draft.doc)
-        old = self._pairs(self._class_before(draft), draft.old)
+        old = self._pairs(before, draft.old)
         text = None if draft.doc is None else write_doc(draft.doc)
         begun = [pair for pair in new if pair not in old]
         ended = [pair for pair in old if pair not in new]
@@ -312,7 +353,8 @@ class Unit:
 
     def _class_before(self, draft: Draft) -> Class:
         # Indexes were made by the rules that held before this transaction.
-        schema = self.base_schema if draft.before is not None else self.schema
+        is_older = draft.before is not None and draft.before.t != self.tx.t
+        schema = self.base_schema if is_older else self.schema
         return schema.class_by_id(draft.class_id)
 
     @staticmethod

@@ -11,20 +11,22 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from sandbar import clock
-from sandbar.errors import Incorrect
+from sandbar.errors import Incorrect, Problem
 from sandbar.model import core
-from sandbar.model.bootstrap import install_metamodel
+from sandbar.model.bootstrap import install_metamodel, read_metamodel
 from sandbar.model.definitions import Definitions, definition_operations
 from sandbar.model.history import changes_between, history_of
 from sandbar.model.introspection import Introspection
 from sandbar.model.moments import Moment, moment_t
 from sandbar.model.naming import as_id, as_key, resolve, unknown_entity
-from sandbar.model.queries import LIMIT_DEFAULT, Question, View, answer, cursor_of
+from sandbar.model.queries import LIMIT_DEFAULT, Question, View, answer, chosen_fields, cursor_of
 from sandbar.model.rendering import render, render_plain
 from sandbar.model.results import Entity, HistoryEntry, Page, SlotChange, TransactionEntry, Written
 from sandbar.model.schema import Schema
 from sandbar.model.schema_cache import SchemaCache
 from sandbar.model.secrets import matches_secret
+from sandbar.model.values import door_check
+from sandbar.model.values.scalars import MAX_REF
 from sandbar.model.writes import Writes, refuse_in_event_loop
 from sandbar.store.api import Snapshot, Store
 from sandbar.store.rows import Row, Version
@@ -32,6 +34,7 @@ from sandbar.store.rows import Row, Version
 T = TypeVar("T")
 
 HISTORY_LIMIT_MAX = 1000
+WORKSPACE_NAME_MAX = 255
 
 
 class Workspace:
@@ -41,18 +44,19 @@ class Workspace:
         self._store = store
         self._ws = ws
         self._schemas = SchemaCache()
-        self._writes = Writes(store, ws, self._schema_of_generation)
+        self._writes = Writes(store, ws, self._schema_of_generation, self._latest_schema)
 
     @classmethod
     def open(cls, store: Store, name: str, metamodel: bytes | None = None) -> Workspace:
         """The workspace of that name; a new one gets the core metamodel, or the given dump."""
+        _check_name(name)
+        entries = core.CORE if metamodel is None else read_metamodel(metamodel)
         ws = store.workspace(name)
         if ws is None:
             ws = store.create_workspace(name)
         with store.snapshot(ws) as snapshot:
             is_empty = snapshot.state.t == 0
         if is_empty:
-            entries = core.CORE if metamodel is None else core.parse_entries(metamodel)
             refuse_in_event_loop()
             store.submit(ws, lambda tx: install_metamodel(tx, entries), alone=True).result()
         elif metamodel is not None:
@@ -72,6 +76,13 @@ class Workspace:
             with self._store.snapshot(self._ws) as snapshot:
                 schema = self._schemas.current(snapshot)
         return schema
+
+    def _latest_schema(self, refresh: bool) -> Schema:
+        known = None if refresh else self._schemas.latest
+        if known is None:
+            with self._store.snapshot(self._ws) as snapshot:
+                known = self._schemas.current(snapshot)
+        return known
 
     @contextmanager
     def _view(self, as_of: Moment | None) -> Iterator[tuple[Snapshot, Schema, int | None]]:
@@ -101,12 +112,17 @@ class Workspace:
     def _get_now(self, entity: Any) -> Entity | None:
         """The fast way: one statement, if the schema is at hand and no other row is needed."""
         if type(entity) is int:
+            if not 0 < entity <= MAX_REF:
+                return None
             head, row = self._store.point(self._ws, entity)
         else:
             known = self._schemas.latest
             if known is None or (id := as_id(entity)) is not None:
                 return None if known is None else self._get_now(id)
-            property, key = as_key(known, entity)
+            try:
+                property, key = as_key(known, entity)
+            except Problem:
+                return None  # it may be right by a schema that is not at hand
             head, row = self._store.point_by_key(self._ws, property.id, key)
         schema = self._schemas.at(head.generation, head.epoch)
         return None if schema is None or row is None else render_plain(schema, row)
@@ -114,6 +130,8 @@ class Workspace:
     def _get_past(self, entity: Any, t: int) -> Entity | None:
         """The fast way into the past: the schema of then must be at hand."""
         if type(entity) is not int or type(t) is not int:
+            return None
+        if not (0 < entity <= MAX_REF and 0 <= t <= MAX_REF):
             return None
         head, row = self._store.point_as_of(self._ws, entity, t)
         schema = self._schemas.at_hand(head, t)
@@ -139,7 +157,7 @@ class Workspace:
         as_of: Moment | None = None,
     ) -> Page:
         """One page of the instances of a class (subclasses included) that satisfy a filter."""
-        chosen = None if fields is None else tuple(fields)
+        chosen = None if fields is None else chosen_fields(fields)
         question = Question(class_, where, order_by, chosen, limit, cursor)
         unit = self._writes.open_unit()
         if unit is not None and as_of is None:
@@ -148,7 +166,7 @@ class Workspace:
             state = snapshot.state
             resume = cursor_of(question, state.epoch)
             t = moment_t(as_of, state.t, snapshot) if as_of is not None else state.t
-            t = t if resume is None else resume.t
+            t = t if resume is None else min(resume.t, state.t)
             past = None if t == state.t else t
             now = self._schemas.current(snapshot)
             schema = now if past is None else self._schemas.as_of(snapshot, t)
@@ -159,8 +177,7 @@ class Workspace:
         self, entity: Any, *, after: int = 0, limit: int = HISTORY_LIMIT_MAX
     ) -> list[HistoryEntry]:
         """What happened to an entity, oldest first: who, when, why, and which slots."""
-        if not 1 <= limit <= HISTORY_LIMIT_MAX:
-            raise Incorrect("history.limit", f"limit is from 1 to {HISTORY_LIMIT_MAX}")
+        _check_window("history", after, limit)
         with self._view(None) as (snapshot, schema, _):
             id = self._id_ever(snapshot, schema, entity)
             versions = snapshot.versions(id, after=after, limit=limit)
@@ -187,8 +204,7 @@ class Workspace:
 
     def changes(self, *, since: int = 0, limit: int = 100) -> list[TransactionEntry]:
         """The transactions after `since`, oldest first, with the entities that they changed."""
-        if not 1 <= limit <= HISTORY_LIMIT_MAX or since < 0:
-            raise Incorrect("changes.limit", f"limit is from 1 to {HISTORY_LIMIT_MAX}")
+        _check_window("changes", since, limit)
         with self._store.snapshot(self._ws) as snapshot:
             return [
                 TransactionEntry(
@@ -255,6 +271,29 @@ class Workspace:
     def _version_at(self, snapshot: Snapshot, id: int, t: int) -> Version | None:
         row: Row | None = snapshot.entity_as_of(id, t)
         return None if row is None else Version(row.t, row.cls, row.doc, 0, "", None)
+
+
+def _check_window(what: str, after: object, limit: object) -> None:
+    if type(limit) is not int or not 1 <= limit <= HISTORY_LIMIT_MAX:
+        raise Incorrect(
+            f"{what}.limit",
+            f"limit is from 1 to {HISTORY_LIMIT_MAX}",
+            hint="go on after the last t",
+        )
+    if type(after) is not int or not 0 <= after <= MAX_REF:
+        raise Incorrect(
+            f"{what}.after", "begin after a transaction number", hint="0 is the beginning"
+        )
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not 1 <= len(name) <= WORKSPACE_NAME_MAX:
+        raise Incorrect(
+            "workspace.name",
+            f"a workspace has a name of at most {WORKSPACE_NAME_MAX} characters",
+            hint="for example main",
+        )
+    door_check(name)
 
 
 class _Names:

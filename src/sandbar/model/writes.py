@@ -35,15 +35,17 @@ IDEMPOTENCY_KEY_MAX = 255
 REASON_MAX = 2000
 
 SchemaOf = Callable[[int, int], Schema]  # generation and epoch to schema
+Latest = Callable[[bool], Schema]  # the schema at hand, or a fresh one
 
 
 class Writes:
     """The write side of one workspace."""
 
-    def __init__(self, store: Store, ws: int, schema_of: SchemaOf) -> None:
+    def __init__(self, store: Store, ws: int, schema_of: SchemaOf, latest: Latest) -> None:
         self._store = store
         self._ws = ws
         self._schema_of = schema_of
+        self._latest = latest
         self._local = threading.local()
 
     def open_unit(self) -> Unit | None:
@@ -61,11 +63,12 @@ class Writes:
         _check_request(principal, reason, key)
         unit = self.open_unit()
         if unit is not None:
-            return self._join(unit, operations)
+            return self._join(unit, operations, principal, key)
         refuse_in_event_loop()
         digest = _digest(operations) if key is not None or len(operations) > 1 else ""
-        for _ in range(3):
-            schema = self._known_schema()
+        for attempt in range(3):
+            # A stale schema only costs a second attempt, so the first one does without a look.
+            schema = self._latest(attempt > 0)
             ready = hash_secrets(schema, operations)
 
             def work(tx: Transaction, ready: list[Operation] = ready) -> Written:
@@ -75,7 +78,7 @@ class Writes:
                 return self._store.submit(
                     self._ws,
                     work,
-                    wanted=wanted_by(schema, ready),
+                    wanted=wanted_by(schema, ready, () if key is None else ((principal, key),)),
                     alone=len(ready) > BATCHED_OPERATIONS_MAX,
                 ).result()
             except SecretNotHashed:
@@ -111,14 +114,9 @@ class Writes:
     def query(self, unit: Unit, question: Question) -> Page:
         """A query as the open transaction sees it; it pages no further than one page."""
         unit.tx.require_alone()
-        unit.finish()
-        unit.drafts.clear()
+        unit.settle()
         view = View(unit.tx, unit.schema, unit.tx.t, unit.tx.epoch, None)
         return answer(view, question, None, unit.resolve)
-
-    def _known_schema(self) -> Schema:
-        head, _ = self._store.point(self._ws, 1)
-        return self._schema_of(head.generation, head.epoch)
 
     def _write(
         self,
@@ -142,20 +140,23 @@ class Writes:
             tx.remember(principal, key, digest, msgspec.json.encode(written).decode())
         return written
 
-    def _join(self, unit: Unit, operations: list[Operation]) -> Written:
+    def _join(
+        self, unit: Unit, operations: list[Operation], principal: str, key: str | None
+    ) -> Written:
         """Part of an open transaction: a refused call leaves the unit as it was."""
-        schema = unit.schema
-        kept = {id: (draft, draft.doc and dict(draft.doc)) for id, draft in unit.drafts.items()}
-        try:
-            outcomes = perform(unit, hash_secrets(schema, operations))
-        except BaseException:
-            unit.schema = schema
-            unit.drafts = {id: draft for id, (draft, _) in kept.items()}
-            for draft, doc in kept.values():
-                draft.doc = doc
-            unit.touched.clear()
-            raise
-        return Written(_receipt(unit.tx), outcomes, unit.temps)
+        tx = unit.tx
+        digest = "" if key is None else _digest(operations)
+        record = None if key is None else tx.recall(principal, key)
+        if record is not None:
+            return _replay(record.digest, record.receipt, digest)
+        with unit.undone_by_failure():
+            outcomes = perform(unit, hash_secrets(unit.schema, operations))
+        if any(outcome.changed for outcome in outcomes):
+            tx.changed_ids.update(draft.id for draft in unit.drafts.values() if draft.is_changed())
+        written = Written(_receipt(tx), outcomes, dict(unit.temps))
+        if key is not None:
+            tx.remember(principal, key, digest, msgspec.json.encode(written).decode())
+        return written
 
 
 class _Inside:
@@ -171,6 +172,8 @@ class _Inside:
 
     def scan(self, scan: Any) -> Any:
         """One page of an index walk, for derived slots."""
+        self._unit.tx.require_alone()
+        self._unit.settle()
         return self._unit.tx.scan(scan)
 
 

@@ -24,6 +24,7 @@ class Wanted(NamedTuple):
 
     ids: tuple[int, ...] = ()
     keys: tuple[tuple[int, Key], ...] = ()
+    records: tuple[tuple[str, str], ...] = ()  # principals and their idempotency keys
 
 
 NOTHING_WANTED = Wanted()
@@ -121,10 +122,12 @@ def unique_wanted(parts: Iterable[Wanted]) -> Wanted:
     """All that several transactions want, each thing once."""
     ids: dict[int, None] = {}
     keys: dict[tuple[int, Key], None] = {}
+    records: dict[tuple[str, str], None] = {}
     for part in parts:
         ids.update(dict.fromkeys(part.ids))
         keys.update(dict.fromkeys(part.keys))
-    return Wanted(tuple(ids), tuple(keys))
+        records.update(dict.fromkeys(part.records))
+    return Wanted(tuple(ids), tuple(keys), tuple(records))
 
 
 __all__ = [

@@ -194,12 +194,13 @@ class Transaction:
 
     def recall(self, principal: str, key: str) -> Record | None:
         """What is remembered of a request with this idempotency key."""
-        return self._plan.records.get((principal, key)) or self._base.recall(principal, key)
+        known = self.records.get((principal, key)) or self._plan.records.get((principal, key))
+        return known or self._base.recall(principal, key)
 
     def scan(self, scan: Scan) -> list[Found]:
         """One page of an index walk that sees this transaction's own changes."""
         self.require_alone()
-        self._flush()
+        self.flush()
         return self._base.scan(scan)
 
     # --- writes ----------------------------------------------------------------------------
@@ -256,7 +257,8 @@ class Transaction:
             self._plan.supersede(row, self.t)
         self._plan.absorb(self)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write the rows planned so far, so that this transaction's own scans see them."""
         if not (self.changes or self.secrets):
             return
         for row in self._superseded:

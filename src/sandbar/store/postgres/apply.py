@@ -1,153 +1,136 @@
-"""Writing a plan: one statement per table, all of them in one round trip."""
+"""Writing a plan: a statement for the values that end, and one for all the rest.
+
+Not a pipeline of many statements: the driver closes one with a Flush message, after which the
+server no longer watches for an idle transaction, and a frozen writer would keep its lock.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
 
 from sandbar.errors import Fault
 from sandbar.store.plan import Plan
 from sandbar.store.postgres.arrays import Blobs, Longs, Texts
-from sandbar.store.postgres.connection import Connection, Cursor
+from sandbar.store.postgres.connection import Connection
 from sandbar.store.queries import load_queries
 
 _Q = load_queries("sandbar.store.postgres", "queries.sql")
 
 RECORDS_KEPT_US = 7 * 24 * 3600 * 1_000_000
 
+Bindings = dict[str, Any]
+
 
 def apply_plan(connection: Connection, ws: int, plan: Plan, nonce: bytes) -> None:
     """Write the plan's rows; ends come before beginnings, so that values can be swapped."""
-    with connection.pipeline():
-        ended = _end_slots(connection, ws, plan)
-        _put_past(connection, ws, plan)
-        _begin_slots(connection, ws, plan)
-        _put_versions(connection, ws, plan)
-        _put_entities(connection, ws, plan)
-        _put_transactions(connection, ws, plan, nonce)
-        _put_secrets(connection, ws, plan)
-        _put_records(connection, ws, plan)
-        state = (plan.t, plan.generation, plan.next_id, plan.instant_us, ws)
-        connection.execute(_Q.save_state, state)
-    if ended is not None and ended.fetchone() != (sum(map(len, plan.ended.values())),):
+    _end_slots(connection, ws, plan)
+    rows: Bindings = {"ws": ws, "nonce": nonce}
+    rows |= {"t": plan.t, "generation": plan.generation}
+    rows |= {"next_id": plan.next_id, "instant_us": plan.instant_us}
+    rows |= _slots(plan) | _past(plan) | _versions(plan) | _entities(plan) | _transactions(plan)
+    connection.execute(_Q.put_rows, rows)
+    _put_secrets(connection, ws, plan)
+    _put_records(connection, ws, plan)
+
+
+def _end_slots(connection: Connection, ws: int, plan: Plan) -> None:
+    rows = [(*pair, *held) for pair, ids in plan.ended.items() for held in ids.items()]
+    if not rows:
+        return
+    properties, keys, ids, until = _columns(rows, 4)
+    bindings = {
+        "ws": ws,
+        "properties": Longs(properties),
+        "keys": Blobs(keys),
+        "ids": Longs(ids),
+        "until": Longs(until),
+    }
+    if connection.execute(_Q.end_slots, bindings).fetchone() != (len(rows),):
         raise Fault("store.index-hole", "a value that ends was not indexed")
 
 
-def _end_slots(connection: Connection, ws: int, plan: Plan) -> Cursor | None:
-    rows = [(*pair, *held) for pair, ids in plan.ended.items() for held in ids.items()]
-    if not rows:
-        return None
-    properties, keys, ids, until = zip(*rows, strict=True)
-    bindings = {
-        "ws": ws,
-        "properties": Longs(properties),
-        "keys": Blobs(keys),
-        "ids": Longs(ids),
-        "until": Longs(until),
-    }
-    return connection.execute(_Q.end_slots, bindings)
-
-
-def _put_past(connection: Connection, ws: int, plan: Plan) -> None:
-    if not plan.past:
-        return
-    properties, keys, levels, since, ids, until = zip(*plan.past, strict=True)
-    bindings = {
-        "ws": ws,
-        "properties": Longs(properties),
-        "keys": Blobs(keys),
-        "levels": Longs(levels),
-        "since": Longs(since),
-        "ids": Longs(ids),
-        "until": Longs(until),
-    }
-    connection.execute(_Q.put_past, bindings)
-
-
-def _begin_slots(connection: Connection, ws: int, plan: Plan) -> None:
+def _slots(plan: Plan) -> Bindings:
     rows = [(*pair, *held) for pair, ids in plan.begun.items() for held in ids.items()]
-    if not rows:
-        return
-    properties, keys, ids, since = zip(*rows, strict=True)
-    bindings = {
-        "ws": ws,
-        "properties": Longs(properties),
-        "keys": Blobs(keys),
-        "ids": Longs(ids),
-        "since": Longs(since),
+    properties, keys, ids, since = _columns(rows, 4)
+    return {
+        "slot_properties": Longs(properties),
+        "slot_keys": Blobs(keys),
+        "slot_ids": Longs(ids),
+        "slot_since": Longs(since),
     }
-    connection.execute(_Q.begin_slots, bindings)
 
 
-def _put_versions(connection: Connection, ws: int, plan: Plan) -> None:
-    if not plan.versions:
-        return
-    ids, ts = zip(*plan.versions, strict=True)
-    classes, docs = zip(*plan.versions.values(), strict=True)
-    bindings = {
-        "ws": ws,
-        "ids": Longs(ids),
-        "ts": Longs(ts),
-        "classes": Longs(classes),
-        "docs": Texts(docs),
+def _past(plan: Plan) -> Bindings:
+    properties, keys, levels, since, ids, until = _columns(plan.past, 6)
+    return {
+        "past_properties": Longs(properties),
+        "past_keys": Blobs(keys),
+        "past_levels": Longs(levels),
+        "past_since": Longs(since),
+        "past_ids": Longs(ids),
+        "past_until": Longs(until),
     }
-    connection.execute(_Q.put_versions, bindings)
 
 
-def _put_entities(connection: Connection, ws: int, plan: Plan) -> None:
-    rows = [row for row in plan.rows.values() if row is not None]
-    if rows:
-        ids, classes, ts, docs = zip(*rows, strict=True)
-        bindings = {
-            "ws": ws,
-            "ids": Longs(ids),
-            "classes": Longs(classes),
-            "ts": Longs(ts),
-            "docs": Texts(docs),
-        }
-        connection.execute(_Q.put_entities, bindings)
-    gone = Longs(id for id, row in plan.rows.items() if row is None)
-    if gone:
-        connection.execute(_Q.drop_entities, {"ws": ws, "ids": gone})
+def _versions(plan: Plan) -> Bindings:
+    ids, ts = _columns(plan.versions, 2)
+    classes, docs = _columns(plan.versions.values(), 2)
+    return {
+        "version_ids": Longs(ids),
+        "version_ts": Longs(ts),
+        "version_classes": Longs(classes),
+        "version_docs": Texts(docs),
+    }
 
 
-def _put_transactions(connection: Connection, ws: int, plan: Plan, nonce: bytes) -> None:
-    if not plan.transactions:
-        return
+def _entities(plan: Plan) -> Bindings:
+    living = [row for row in plan.rows.values() if row is not None]
+    ids, classes, ts, docs = _columns(living, 4)
+    return {
+        "entity_ids": Longs(ids),
+        "entity_classes": Longs(classes),
+        "entity_ts": Longs(ts),
+        "entity_docs": Texts(docs),
+        "gone_ids": Longs(id for id, row in plan.rows.items() if row is None),
+    }
+
+
+def _transactions(plan: Plan) -> Bindings:
     rows = [row for row, _ in plan.transactions]
-    bindings = {
-        "ws": ws,
-        "nonce": nonce,
-        "ts": Longs(row.t for row in rows),
-        "instants": Longs(row.instant_us for row in rows),
-        "principals": Texts(row.principal for row in rows),
-        "reasons": Texts(row.reason for row in rows),
-        "id_lists": Texts("{" + ",".join(map(str, row.ids)) + "}" for row in rows),
-        "is_schema": Longs(int(is_schema) for _, is_schema in plan.transactions),
+    return {
+        "tx_ts": Longs(row.t for row in rows),
+        "tx_instants": Longs(row.instant_us for row in rows),
+        "tx_principals": Texts(row.principal for row in rows),
+        "tx_reasons": Texts(row.reason for row in rows),
+        "tx_id_lists": Texts("{" + ",".join(map(str, row.ids)) + "}" for row in rows),
+        "tx_is_schema": Longs(int(is_schema) for _, is_schema in plan.transactions),
     }
-    connection.execute(_Q.put_transactions, bindings)
 
 
 def _put_secrets(connection: Connection, ws: int, plan: Plan) -> None:
+    if not plan.secrets:
+        return
     kept = [(*place, hashed) for place, hashed in plan.secrets.items() if hashed is not None]
-    if kept:
-        ids, properties, hashes = zip(*kept, strict=True)
-        bindings = {
-            "ws": ws,
-            "ids": Longs(ids),
-            "properties": Longs(properties),
-            "hashes": Texts(hashes),
-        }
-        connection.execute(_Q.put_secrets, bindings)
     gone = [place for place, hashed in plan.secrets.items() if hashed is None]
-    if gone:
-        ids, properties = zip(*gone, strict=True)
-        places = {"ws": ws, "ids": Longs(ids), "properties": Longs(properties)}
-        connection.execute(_Q.drop_secrets, places)
+    ids, properties, hashes = _columns(kept, 3)
+    gone_ids, gone_properties = _columns(gone, 2)
+    bindings = {
+        "ws": ws,
+        "ids": Longs(ids),
+        "properties": Longs(properties),
+        "hashes": Texts(hashes),
+        "gone_ids": Longs(gone_ids),
+        "gone_properties": Longs(gone_properties),
+    }
+    connection.execute(_Q.put_secrets, bindings)
 
 
 def _put_records(connection: Connection, ws: int, plan: Plan) -> None:
     if not plan.records:
         return
-    principals, keys = zip(*plan.records, strict=True)
-    digests, receipts, instants = zip(*plan.records.values(), strict=True)
+    principals, keys = _columns(plan.records, 2)
+    digests, receipts, instants = _columns(plan.records.values(), 3)
     bindings = {
         "ws": ws,
         "principals": Texts(principals),
@@ -155,6 +138,11 @@ def _put_records(connection: Connection, ws: int, plan: Plan) -> None:
         "digests": Texts(digests),
         "receipts": Texts(receipts),
         "instants": Longs(instants),
+        "oldest": max(instants) - RECORDS_KEPT_US,
     }
     connection.execute(_Q.put_records, bindings)
-    connection.execute(_Q.forget_records, (ws, max(instants) - RECORDS_KEPT_US))
+
+
+def _columns(rows: Iterable[tuple[Any, ...]], count: int) -> Iterable[tuple[Any, ...]]:
+    """The columns of the rows, also when there are none."""
+    return tuple(zip(*rows, strict=True)) or ((),) * count

@@ -19,7 +19,6 @@ from sandbar.store.postgres.arrays import register_arrays
 from sandbar.store.queries import load_queries
 
 Connection = psycopg.Connection[tuple[Any, ...]]
-Cursor = psycopg.Cursor[tuple[Any, ...]]
 
 _INSIST_ON_SYNC = load_queries("sandbar.store.postgres", "queries.sql").insist_on_sync
 
@@ -30,6 +29,7 @@ _PLANNER = {
     "enable_bitmapscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
+    "plan_cache_mode": "force_generic_plan",
     "jit": "off",
 }
 _SESSION = _PLANNER | {
@@ -61,14 +61,34 @@ _NETWORK = {
 _PREPARE_AFTER = 2
 _PREPARED_MAX = 200
 
-_LOST = (errors.OperationalError, errors.IdleInTransactionSessionTimeout)
-_CROWDED = (
-    errors.LockNotAvailable,
-    errors.DeadlockDetected,
-    errors.SerializationFailure,
-    errors.TooManyConnections,
-    errors.ConfigurationLimitExceeded,
+_BUSY = (Unavailable, "store.busy", "the database is busy", "retry soon")
+_LOST = (
+    Unavailable,
+    "store.lost",
+    "the connection to PostgreSQL was lost or could not be made",
+    "check that the server runs, then retry",
 )
+_UNSTORABLE = (Incorrect, "store.unstorable", "a value cannot be stored", None)
+_FULL = (Unavailable, "store.full", "the disk is full", "free some space, then retry")
+_REFUSED = (Incorrect, "store.refused", "PostgreSQL refused the role", "check the URL")
+_IO = (Unavailable, "store.io", "the disk refused a read or a write", None)
+_INTERRUPTED = (Interrupted, "store.interrupted", "the statement was interrupted", None)
+
+# By SQLSTATE, or its first characters; the longest match counts.
+_PROBLEMS: dict[str, tuple[type[Problem], str, str, str | None]] = {
+    "08": _LOST,
+    "22": _UNSTORABLE,
+    "25P03": _LOST,  # it idled in a transaction
+    "28": _REFUSED,
+    "40": _BUSY,
+    "53": _BUSY,
+    "53100": _FULL,
+    "54": _UNSTORABLE,
+    "55P03": _BUSY,  # a lock was not to be had in time
+    "57014": _INTERRUPTED,
+    "57P": _LOST,  # the server shuts down, or starts
+    "58": _IO,
+}
 
 
 def open_reader(url: str) -> Connection:
@@ -133,29 +153,28 @@ def translated() -> _Translated:
 
 def problem_of(error: psycopg.Error) -> Problem:
     """PostgreSQL's complaint, in our words."""
-    if isinstance(error, errors.QueryCanceled):
-        return Interrupted("store.interrupted", "the statement was interrupted")
-    if isinstance(error, errors.DiskFull):
-        return Unavailable("store.full", "the disk is full", hint="free some space, then retry")
-    if isinstance(error, _CROWDED):
-        return Unavailable("store.busy", "the database is busy", hint="retry soon")
-    if isinstance(error, errors.InvalidPassword | errors.InvalidAuthorizationSpecification):
-        return Incorrect(
-            "store.refused", f"PostgreSQL refused the role: {error}", hint="check the URL"
-        )
-    if isinstance(error, _LOST):
-        return Unavailable(
-            "store.lost",
-            "the connection to PostgreSQL was lost or could not be made",
-            hint="check that the server runs, then retry",
-        )
+    state = error.sqlstate
+    if state is None:
+        return _problem_without_state(error)
+    for length in (5, 3, 2):
+        if state[:length] in _PROBLEMS:
+            kind, code, message, hint = _PROBLEMS[state[:length]]
+            return kind(code, message, hint=hint)
+    return Fault("store.failed", f"PostgreSQL: {error}")
+
+
+def _problem_without_state(error: psycopg.Error) -> Problem:
+    """What the driver says of its own accord."""
+    if isinstance(error, errors.OperationalError):
+        kind, code, message, hint = _LOST
+        return kind(code, message, hint=hint)
     if isinstance(error, errors.DataError):
         return Incorrect("store.unstorable", f"a value cannot be stored: {error}")
-    if isinstance(error, errors.ProgrammingError) and error.sqlstate is None:
+    if isinstance(error, errors.ProgrammingError):
         return Incorrect("store.cannot-open", f"this is no PostgreSQL URL: {error}")
     return Fault("store.failed", f"PostgreSQL: {error}")
 
 
 def is_lost(error: psycopg.Error) -> bool:
     """Whether the connection is gone, so that a new one may do better."""
-    return isinstance(error, _LOST) and not isinstance(error, (*_CROWDED, errors.QueryCanceled))
+    return problem_of(error).code == "store.lost"

@@ -10,21 +10,17 @@ SELECT create_workspace(%s, %s)
 -- name: bind
 SELECT set_config('sandbar.ws', %s, false)
 
--- name: bind_transaction
-SELECT set_config('sandbar.ws', %s, true)
-
 -- name: insist_on_sync
 SELECT set_config('synchronous_commit', 'on', false)
 WHERE current_setting('synchronous_commit') = 'off'
 
 -- name: lock_workspace
-SELECT t, generation, epoch, next_id, instant_us FROM workspace WHERE ws = %s FOR UPDATE
+BEGIN;
+SELECT set_config('sandbar.ws', '{ws}', true);
+SELECT t, generation, epoch, next_id, instant_us FROM workspace WHERE ws = {ws} FOR UPDATE
 
 -- name: state
 SELECT t, generation, epoch, next_id, instant_us FROM workspace WHERE ws = %s
-
--- name: save_state
-UPDATE workspace SET t = %s, generation = %s, next_id = %s, instant_us = %s WHERE ws = %s
 
 -- name: nonce_at
 SELECT nonce FROM tx WHERE ws = %s AND t = %s
@@ -86,7 +82,7 @@ LIMIT 1
 -- name: find
 SELECT id FROM slot WHERE ws = %s AND property = %s AND value = %s ORDER BY id
 
--- name: find_many
+-- name: prefetch
 SELECT u.property, u.value, e.id, e.class, e.t, e.doc
 FROM unnest(%(properties)s::bigint[], %(keys)s::bytea[]) AS u (property, value)
 CROSS JOIN LATERAL (
@@ -95,6 +91,11 @@ CROSS JOIN LATERAL (
 ) s
 CROSS JOIN LATERAL (
   SELECT id, class, t, doc FROM entity WHERE ws = %(ws)s AND id = s.id OFFSET 0
+) e
+UNION ALL
+SELECT NULL, NULL, e.id, e.class, e.t, e.doc FROM unnest(%(ids)s) AS u (id)
+CROSS JOIN LATERAL (
+  SELECT id, class, t, doc FROM entity WHERE ws = %(ws)s AND id = u.id OFFSET 0
 ) e
 
 -- name: find_as_of
@@ -124,6 +125,14 @@ SELECT hash FROM secret WHERE ws = %s AND id = %s AND property = %s
 -- name: recall
 SELECT digest, receipt, instant_us FROM idempotency WHERE ws = %s AND principal = %s AND key = %s
 
+-- name: recall_many
+SELECT u.principal, u.key, r.digest, r.receipt, r.instant_us
+FROM unnest(%(principals)s, %(keys)s) AS u (principal, key)
+CROSS JOIN LATERAL (
+  SELECT digest, receipt, instant_us FROM idempotency
+  WHERE ws = %(ws)s AND principal = u.principal AND key = u.key OFFSET 0
+) r
+
 -- name: versions
 SELECT v.t, v.class, v.doc, x.instant_us, x.principal, x.reason FROM (
   (SELECT t, class, doc FROM version WHERE ws = %(ws)s AND id = %(id)s AND t > %(after)s
@@ -147,26 +156,6 @@ SELECT t FROM tx WHERE ws = %s AND instant_us <= %s ORDER BY instant_us DESC LIM
 -- name: schema_changes
 SELECT t FROM tx WHERE ws = %s AND is_schema = 1 ORDER BY t
 
--- name: put_entities
-INSERT INTO entity (ws, id, class, t, doc)
-SELECT %(ws)s, u.* FROM unnest(
-  %(ids)s::bigint[], %(classes)s::bigint[], %(ts)s::bigint[], %(docs)s::text[]) u
-ON CONFLICT (ws, id) DO UPDATE SET class = excluded.class, t = excluded.t, doc = excluded.doc
-
--- name: drop_entities
-DELETE FROM entity WHERE ws = %(ws)s AND id = ANY(%(ids)s)
-
--- name: put_versions
-INSERT INTO version (ws, id, t, class, doc)
-SELECT %(ws)s, u.* FROM unnest(
-  %(ids)s::bigint[], %(ts)s::bigint[], %(classes)s::bigint[], %(docs)s::text[]) u
-ON CONFLICT (ws, id, t) DO UPDATE SET class = excluded.class, doc = excluded.doc
-
--- name: begin_slots
-INSERT INTO slot (ws, property, value, id, since)
-SELECT %(ws)s, u.* FROM unnest(
-  %(properties)s::bigint[], %(keys)s::bytea[], %(ids)s::bigint[], %(since)s::bigint[]) u
-
 -- name: end_slots
 WITH gone AS MATERIALIZED (
   SELECT u.*, s.ctid AS place, s.since FROM unnest(
@@ -186,38 +175,58 @@ WITH gone AS MATERIALIZED (
 )
 SELECT count(*) FROM ended
 
--- name: put_past
-INSERT INTO past (ws, property, value, level, since, id, until)
-SELECT %(ws)s, u.* FROM unnest(
-  %(properties)s::bigint[], %(keys)s::bytea[], %(levels)s::bigint[], %(since)s::bigint[],
-  %(ids)s::bigint[], %(until)s::bigint[]) u
-
--- name: put_transactions
-INSERT INTO tx (ws, t, instant_us, principal, reason, ids, is_schema, nonce)
-SELECT %(ws)s, u.t, u.instant_us, u.principal, u.reason, u.ids::bigint[], u.is_schema, %(nonce)s
-FROM unnest(
-  %(ts)s::bigint[], %(instants)s::bigint[], %(principals)s::text[], %(reasons)s::text[],
-  %(id_lists)s::text[], %(is_schema)s::bigint[]
-) u (t, instant_us, principal, reason, ids, is_schema)
+-- name: put_rows
+WITH begun AS (
+  INSERT INTO slot (ws, property, value, id, since)
+  SELECT %(ws)s, u.* FROM unnest(
+    %(slot_properties)s, %(slot_keys)s, %(slot_ids)s, %(slot_since)s) u
+), ended AS (
+  INSERT INTO past (ws, property, value, level, since, id, until)
+  SELECT %(ws)s, u.* FROM unnest(
+    %(past_properties)s, %(past_keys)s, %(past_levels)s, %(past_since)s, %(past_ids)s,
+    %(past_until)s) u
+), superseded AS (
+  INSERT INTO version (ws, id, t, class, doc)
+  SELECT %(ws)s, u.* FROM unnest(
+    %(version_ids)s, %(version_ts)s, %(version_classes)s, %(version_docs)s) u
+  ON CONFLICT (ws, id, t) DO UPDATE SET class = excluded.class, doc = excluded.doc
+), living AS (
+  INSERT INTO entity (ws, id, class, t, doc)
+  SELECT %(ws)s, u.* FROM unnest(
+    %(entity_ids)s, %(entity_classes)s, %(entity_ts)s, %(entity_docs)s) u
+  ON CONFLICT (ws, id) DO UPDATE SET class = excluded.class, t = excluded.t, doc = excluded.doc
+), gone AS (
+  DELETE FROM entity WHERE ws = %(ws)s AND id = ANY (%(gone_ids)s)
+), committed AS (
+  INSERT INTO tx (ws, t, instant_us, principal, reason, ids, is_schema, nonce)
+  SELECT %(ws)s, u.t, u.instant_us, u.principal, u.reason, u.ids::bigint[], u.is_schema, %(nonce)s
+  FROM unnest(
+    %(tx_ts)s, %(tx_instants)s, %(tx_principals)s, %(tx_reasons)s, %(tx_id_lists)s,
+    %(tx_is_schema)s
+  ) u (t, instant_us, principal, reason, ids, is_schema)
+)
+UPDATE workspace
+SET t = %(t)s, generation = %(generation)s, next_id = %(next_id)s, instant_us = %(instant_us)s
+WHERE ws = %(ws)s
 
 -- name: put_secrets
-INSERT INTO secret (ws, id, property, hash)
-SELECT %(ws)s, u.* FROM unnest(
-  %(ids)s::bigint[], %(properties)s::bigint[], %(hashes)s::text[]) u
-ON CONFLICT (ws, id, property) DO UPDATE SET hash = excluded.hash
-
--- name: drop_secrets
-DELETE FROM secret WHERE ws = %(ws)s AND id = ANY(%(ids)s)
-  AND (id, property) IN (SELECT * FROM unnest(%(ids)s, %(properties)s))
+WITH kept AS (
+  INSERT INTO secret (ws, id, property, hash)
+  SELECT %(ws)s, u.* FROM unnest(%(ids)s, %(properties)s, %(hashes)s) u
+  ON CONFLICT (ws, id, property) DO UPDATE SET hash = excluded.hash
+)
+DELETE FROM secret WHERE ws = %(ws)s AND id = ANY (%(gone_ids)s)
+  AND (id, property) IN (SELECT * FROM unnest(%(gone_ids)s, %(gone_properties)s))
 
 -- name: put_records
+WITH forgotten AS (
+  DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM idempotency
+    WHERE ws = %(ws)s AND instant_us < %(oldest)s ORDER BY instant_us LIMIT 100))
+  AND (principal, key) NOT IN (SELECT * FROM unnest(%(principals)s, %(keys)s))
+)
 INSERT INTO idempotency (ws, principal, key, digest, receipt, instant_us)
 SELECT %(ws)s, u.* FROM unnest(
-  %(principals)s::text[], %(keys)s::text[], %(digests)s::text[], %(receipts)s::text[],
-  %(instants)s::bigint[]) u
+  %(principals)s, %(keys)s, %(digests)s, %(receipts)s, %(instants)s) u
 ON CONFLICT (ws, principal, key) DO UPDATE
 SET digest = excluded.digest, receipt = excluded.receipt, instant_us = excluded.instant_us
-
--- name: forget_records
-DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
-  SELECT ctid FROM idempotency WHERE ws = %s AND instant_us < %s ORDER BY instant_us LIMIT 100))

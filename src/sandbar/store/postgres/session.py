@@ -17,7 +17,7 @@ from sandbar.store.api import Wanted
 from sandbar.store.batch import InDoubt
 from sandbar.store.plan import Pair, Plan
 from sandbar.store.postgres.apply import apply_plan
-from sandbar.store.postgres.arrays import Blobs, Longs
+from sandbar.store.postgres.arrays import Blobs, Longs, Texts
 from sandbar.store.postgres.connection import (
     Connection,
     command,
@@ -96,11 +96,8 @@ def lock_workspace(connection: Connection, ws: int) -> State:
     deadline_s = clock.monotonic_s() + LOCK_PATIENCE_S
     while True:
         try:
-            with connection.pipeline():
-                command(connection, "BEGIN")
-                connection.execute(QUERIES.bind_transaction, (str(ws),))
-                cursor = connection.execute(QUERIES.lock_workspace, (ws,))
-                row = cursor.fetchone()
+            cursor = connection.execute(QUERIES.lock_workspace.format(ws=int(ws)), prepare=False)
+            row = cursor.set_result(-1).fetchone()
         except errors.LockNotAvailable:
             command(connection, "ROLLBACK")
             if clock.monotonic_s() > deadline_s:
@@ -122,26 +119,37 @@ class PostgresSession(PostgresReads):
         self._connector = connector
         self._rows: dict[int, Row | None] = {}
         self._holders: dict[Pair, list[int]] = {}
+        self._records: dict[tuple[str, str], Record | None] = {}
         self._nonce = uuid_utils.uuid7().bytes
         self._applied: Plan | None = None
 
     def prefetch(self, wanted: Wanted) -> None:
-        """Fetch what the batch is likely to read in one round trip."""
-        if not (wanted.ids or wanted.keys):
-            return
-        properties = Longs(property for property, _ in wanted.keys)
-        keys = Blobs(key for _, key in wanted.keys)
-        wanted_ids = {"ws": self._ws, "ids": Longs(wanted.ids)}
-        bindings = {"ws": self._ws, "properties": properties, "keys": keys}
-        with translated(), self._connection.pipeline():
-            rows = self._connection.execute(QUERIES.entities, wanted_ids)
-            holders = self._connection.execute(QUERIES.find_many, bindings)
+        """Fetch what the batch is likely to read: one statement for rows, one for receipts."""
+        if wanted.ids or wanted.keys:
+            self._prefetch_rows(wanted)
+        if wanted.records:
+            self._prefetch_records(wanted)
+
+    def _prefetch_rows(self, wanted: Wanted) -> None:
+        bindings = {
+            "ws": self._ws,
+            "ids": Longs(wanted.ids),
+            "properties": Longs(property for property, _ in wanted.keys),
+            "keys": Blobs(key for _, key in wanted.keys),
+        }
         self._rows = dict.fromkeys(wanted.ids)
-        self._rows.update((row[0], Row(*row)) for row in rows)
         self._holders = {pair: [] for pair in wanted.keys}
-        for property, key, *row in holders:
-            self._holders[property, key].append(row[0])
+        for property, key, *row in self._all(QUERIES.prefetch, bindings):
             self._rows[row[0]] = Row(*row)
+            if property is not None:
+                self._holders[property, key].append(row[0])
+
+    def _prefetch_records(self, wanted: Wanted) -> None:
+        principals, keys = zip(*wanted.records, strict=True)
+        bindings = {"ws": self._ws, "principals": Texts(principals), "keys": Texts(keys)}
+        self._records = dict.fromkeys(wanted.records)
+        for principal, key, *record in self._all(QUERIES.recall_many, bindings):
+            self._records[principal, key] = Record(*record)
 
     def entity(self, id: int) -> Row | None:
         """The current row of an entity."""
@@ -158,8 +166,10 @@ class PostgresSession(PostgresReads):
 
     def recall(self, principal: str, key: str) -> Record | None:
         """What is remembered of a request with this idempotency key."""
-        row = self._one(QUERIES.recall, (self._ws, principal, key))
-        return None if row is None else Record(*row)
+        if (principal, key) not in self._records:
+            row = self._one(QUERIES.recall, (self._ws, principal, key))
+            self._records[principal, key] = None if row is None else Record(*row)
+        return self._records[principal, key]
 
     def is_open(self) -> bool:
         """Whether PostgreSQL still has our transaction open."""
@@ -167,7 +177,7 @@ class PostgresSession(PostgresReads):
 
     def apply(self, plan: Plan) -> None:
         """Write the plan's rows; what was remembered of the database is no longer so."""
-        self._rows, self._holders = {}, {}
+        self._rows, self._holders, self._records = {}, {}, {}
         self._applied = plan
         with translated():
             apply_plan(self._connection, self._ws, plan, self._nonce)

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from sandbar.errors import NotFound
+from sandbar.errors import NotFound, Unavailable
 from sandbar.store.api import NOTHING_WANTED, Wanted
 from sandbar.store.batch import Item
 from sandbar.store.plan import Transaction
@@ -117,7 +117,11 @@ class PostgresStore:
 
 def _check(url: str) -> None:
     refuse_event_loop()
-    connection = open_reader(url)
+    try:
+        connection = open_reader(url)
+    except Unavailable as problem:
+        # Whoever starts a server needs the driver's own words; later on they are for the log.
+        raise Unavailable(problem.code, f"{problem.message}: {problem.__cause__}") from problem
     try:
         with translated():
             check(connection)

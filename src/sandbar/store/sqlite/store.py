@@ -67,18 +67,24 @@ class SqliteStore:
 
     def point(self, ws: int, id: int) -> tuple[Head, Row | None]:
         """One entity by id, in one statement."""
-        return self._head_and_row(ws, self._one_row(QUERIES.point, (ws, id)))
+        columns = self._one_row(QUERIES.point, (ws, id))
+        return _head_and_row(columns) if columns else self._calmly(ws, lambda s: s.entity(id))
 
     def point_by_key(self, ws: int, property: int, key: Key) -> tuple[Head, Row | None]:
         """One entity by the key of a unique slot, in one statement."""
-        return self._head_and_row(ws, self._one_row(QUERIES.point_by_key, (ws, property, key)))
+        columns = self._one_row(QUERIES.point_by_key, (ws, property, key))
+        if columns:
+            return _head_and_row(columns)
+        return self._calmly(ws, lambda s: next(iter(s.entities(s.find(property, key)[:1])), None))
 
     def point_as_of(self, ws: int, id: int, t: int) -> tuple[Head, Row | None]:
         """One entity as of the past. Two looks are safe: what has passed never changes."""
         columns = self._one_row(QUERIES.point_unless_later, (ws, id, t))
         if columns is None:
             columns = self._one_row(QUERIES.point_in_past, (ws, id, t))
-        return self._head_and_row(ws, columns)
+        if columns:
+            return _head_and_row(columns)
+        return self._calmly(ws, lambda s: s.entity_as_of(id, t))
 
     @contextmanager
     def snapshot(self, ws: int) -> Iterator[SqliteReads]:
@@ -131,12 +137,12 @@ class SqliteStore:
         self._give_back(connection)
         return row
 
-    def _head_and_row(self, ws: int, columns: Any) -> tuple[Head, Row | None]:
-        if columns is None:
-            state = self._one_row(QUERIES.state, (ws,))
-            return Head(*state[:3]), None
-        t, generation, epoch, id, cls, since, doc = columns
-        return Head(t, generation, epoch), None if doc is None else Row(id, cls, since, doc)
+    def _calmly(
+        self, ws: int, look: Callable[[SqliteReads], Row | None]
+    ) -> tuple[Head, Row | None]:
+        """Nothing was found, and so no head: look again, for both at the same moment."""
+        with self.snapshot(ws) as reads:
+            return Head(*reads.state[:3]), look(reads)
 
     def _borrow(self) -> apsw.Connection:
         """A reader for this thread alone; one that is not given back after an error is dropped."""
@@ -152,6 +158,11 @@ class SqliteStore:
             self._readers.append(connection)
         else:
             connection.close()
+
+
+def _head_and_row(columns: Any) -> tuple[Head, Row | None]:
+    t, generation, epoch, id, cls, since, doc = columns
+    return Head(t, generation, epoch), None if doc is None else Row(id, cls, since, doc)
 
 
 _first_opening = threading.Lock()

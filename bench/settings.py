@@ -1,0 +1,44 @@
+"""How much is measured: everything that a shorter run shortens."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Settings(NamedTuple):
+    """The sizes of rounds and populations."""
+
+    rounds: int = 9
+    read_seconds: float = 0.15
+    inputs: int = 20_000
+    creates_per_round: int = 300
+    creates_per_thread: int = 40
+    bulk_per_round: int = 2  # transactions of 1,000
+    past_small: int = 2_000  # items with a past, apart from a population that is too small
+    past_large: int = 20_000  # items with a past, inside a population
+    past_operations: int = 200  # per transaction that changes them
+
+
+FULL = Settings()
+QUICK = Settings(
+    rounds=3,
+    read_seconds=0.02,
+    inputs=2_000,
+    creates_per_round=30,
+    creates_per_thread=4,
+    bulk_per_round=1,
+    past_small=200,
+    past_large=20_000,
+    past_operations=100,
+)
+
+THREADS = 32
+BULK = 1_000
+CHANGES = 10
+
+BULK_AT_LEAST = 0.35
+POINT_AT_LEAST = 0.4
+THREADS_AT_LEAST = 4.0
+PAST_AT_MOST = 3.0
+SLOWDOWN_AT_MOST = 1.5
+GROWTH_AT_MOST_MB = 50.0

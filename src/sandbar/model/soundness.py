@@ -1,0 +1,90 @@
+"""Whether a class or property makes sense, told when written, not when first used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sandbar.errors import Incorrect
+from sandbar.model import core
+from sandbar.model.checks import COUNTED_IN_CHARACTERS, decode_slot
+from sandbar.model.schema import Property, Schema
+from sandbar.model.values import VALUE_TYPES
+
+_REF = VALUE_TYPES["db.type/ref"]
+_STORED_AS_TEXT = {
+    "db.type/string", "db.type/uri", "db.type/keyword", "db.type/symbol", "db.type/uuid",
+    "db.type/bigint", "db.type/bigdec", "db.type/instant", "db.type/bytes",
+}  # fmt: skip
+
+
+def check_definition(schema: Schema, id: int) -> None:
+    """Compile all that a class or property says, so that a wrong definition fails when written."""
+    if schema.has_class(id):
+        cls = schema.class_by_id(id)
+        if id in cls.ancestors or cls.id in cls.parent_ids:
+            raise Incorrect(
+                "class.cycle",
+                f"{cls.ident} would be its own ancestor",
+                hint="take it out of dt/subclass-of",
+            )
+        _ = cls.validators
+        return
+    property = schema.property_by_id(id)
+    for wrong in _contradictions(schema, property):
+        raise Incorrect("property.contradiction", f"{property.ident}: {wrong}", hint=wrong)
+    _ = property.pattern, property.allowed_keys
+    _check_bounds(property)
+    if property.default is not None:
+        decode_slot(property, property.default, _id_only)
+
+
+def _contradictions(schema: Schema, property: Property) -> Iterator[str]:
+    kind = property.kind
+    if property.is_ref:
+        if (
+            property.target is not None
+            and core.LITERAL in schema.class_by_id(property.target).lineage
+        ):
+            yield "a range is a value type such as db.type/string, or a class of entities"
+        if property.one_of or property.pattern_text or property.has_bounds:
+            yield "a reference takes no dt/one-of, dt/pattern, dt/min or dt/max"
+    elif property.component or property.inverse_of:
+        yield "only a reference can be dt/component? or dt/inverse-of"
+    if property.pattern_text and kind.ident not in _STORED_AS_TEXT:
+        yield f"{kind.ident} takes no dt/pattern"
+    if not kind.indexable and (property.unique or property.indexed):
+        yield f"{kind.ident} cannot be unique or indexed"
+    if not kind.indexable and property.has_bounds:
+        yield f"{kind.ident} has no order, hence no dt/min or dt/max"
+    if property.secret and (
+        kind.ident != "db.type/string"
+        or property.many
+        or property.unique
+        or property.one_of
+        or property.default is not None
+    ):
+        yield "a secret is one db.type/string, not unique, without dt/one-of and dt/default"
+    if property.inverse_of and (property.required or property.default is not None):
+        yield "a derived slot cannot be required or have a default"
+    if property.inverse_of and not schema.property_by_id(property.inverse_of).is_stored_ref:
+        yield "dt/inverse-of names a reference that is stored"
+
+
+def _check_bounds(property: Property) -> None:
+    for bound in (property.minimum, property.maximum):
+        if bound is None:
+            continue
+        if property.kind.ident not in COUNTED_IN_CHARACTERS:
+            property.kind.decode(bound)
+        elif type(bound) is not int or bound < 0:
+            raise Incorrect(
+                "property.bounds",
+                f"{property.ident}: the bounds of text are numbers of characters",
+                hint='for example {"dt/min": 1, "dt/max": 80}',
+            )
+
+
+def _id_only(given: Any, property: Property) -> int:
+    id: Any = _REF.decode(given)
+    return int(id)
