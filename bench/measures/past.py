@@ -71,14 +71,14 @@ def past(changed: Changed, settings: Settings, size: int) -> Iterator[Result]:
         ),
         (
             "past-query-equal",
-            "query: kind = x",
+            "kind = x",
             kinds,
             lambda i: db.query(cls, i[0], limit=KIND_LIMIT, as_of=i[1]),
             lambda i: db.query(cls, i[0], limit=KIND_LIMIT),
         ),
         (
             "past-query-range",
-            "query: rank ≥ x by rank",
+            "rank ≥ x by rank",
             ranks,
             lambda i: db.query(cls, i[0], as_of=i[1], **by_rank),
             lambda i: db.query(cls, i[0], **by_rank),
@@ -94,7 +94,7 @@ def past(changed: Changed, settings: Settings, size: int) -> Iterator[Result]:
             store=changed.population.place.name,
             size=size,
             key=key,
-            what=f"as-of {what} ({CHANGES} changes on {_share(changed)})",
+            what=f"as-of {what} ({_share(changed)}, {CHANGES} changes)",
             against="now",
             bar=Bar("at most", PAST_AT_MOST),
         )
@@ -102,4 +102,4 @@ def past(changed: Changed, settings: Settings, size: int) -> Iterator[Result]:
 
 def _share(changed: Changed) -> str:
     count, size = len(changed.numbers), changed.population.size
-    return f"all of {count:,}" if count == size else f"{count:,} of {size:,}"
+    return f"all {count:,}" if count == size else f"{count:,} of {size:,}"

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from sandbar.database import Database
-from sandbar.errors import Conflict, Incorrect, Unavailable
+from sandbar.errors import Conflict, Incorrect
 from sandbar.model import Workspace
 from sandbar.store.api import Store
-from sandbar.store.batch import InDoubt
 from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.sqlite.store import SqliteStore
 from tests.fault.checker import Append, Outcome, Read, Txn
@@ -136,9 +135,7 @@ class Worker:
     ) -> Outcome:
         try:
             style(db, txn, hot)
-        except InDoubt:
-            return "unknown"
-        except (Abort, Conflict, Unavailable):
+        except (Abort, Conflict):
             return "failed"
         except Incorrect as problem:
             if problem.code != "entity.invalid":  # how several stale expectations are reported

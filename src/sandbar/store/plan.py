@@ -152,6 +152,7 @@ class Transaction:
         self.secrets: dict[tuple[int, int], str | None] = {}
         self.records: dict[tuple[str, str], Record] = {}
         self._superseded: list[Row] = []
+        self._reindexed = False
 
     # --- reads -----------------------------------------------------------------------------
 
@@ -223,6 +224,7 @@ class Transaction:
     def reindex(self, id: int, begun: Sequence[Pair], ended: Sequence[Pair]) -> None:
         """Change how an unchanged entity is found, because its property's rules have changed."""
         self.require_alone()
+        self._reindexed = True
         for pair in ended:
             self._plan.end(pair, id, self.t)
         for pair in begun:
@@ -259,7 +261,7 @@ class Transaction:
 
     def flush(self) -> None:
         """Write the rows planned so far, so that this transaction's own scans see them."""
-        if not (self.changes or self.secrets):
+        if not (self.changes or self.secrets or self._reindexed):
             return
         for row in self._superseded:
             self._plan.supersede(row, self.t)
@@ -268,6 +270,7 @@ class Transaction:
         self._plan.secrets.update(self.secrets)
         self._plan.flush(self._base)
         self.changes, self._superseded, self.secrets = [], [], {}
+        self._reindexed = False
 
     def _ended_count(self, key: Key) -> int:
         return sum(len(ids) for (_, ended), ids in self._plan.ended.items() if ended == key)
