@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 from rich.console import Console
@@ -24,4 +25,5 @@ def migrate(
     app_url = prepare_postgres(url, role=role, password=password)
     console = Console(highlight=False)
     console.print("The database is ready. Open it with:")
-    console.print(f'    sandbar.open("{app_url}")')
+    shown = app_url if password is None else app_url.replace(quote(password, safe=""), "PASSWORD")
+    console.print(f'    sandbar.open("{shown}")', soft_wrap=True)

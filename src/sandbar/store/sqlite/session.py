@@ -6,14 +6,17 @@ import apsw
 import msgspec
 import uuid_utils
 
+from sandbar import clock
 from sandbar.errors import Fault, Problem
 from sandbar.store.api import Wanted
 from sandbar.store.plan import PastRow, Plan
 from sandbar.store.rows import Record
 from sandbar.store.scan import level_of
-from sandbar.store.sqlite.connection import open_writer, translated
+from sandbar.store.sqlite.connection import open_writer, problem_of, translated
 from sandbar.store.sqlite.reads import QUERIES, SqliteReads
 
+_BEGIN_S_MAX = 5.0
+_BEGIN_PAUSE_S = 0.005
 RECORDS_KEPT_US = 7 * 24 * 3600 * 1_000_000
 
 
@@ -28,13 +31,28 @@ class SqliteConnector:
         """Take the database's write lock."""
         if self._connection is None:
             self._connection = open_writer(self._path)
-        with translated():
-            self._connection.execute("BEGIN IMMEDIATE")
+        self._begin(self._connection)
         try:
             return SqliteSession(self._connection, ws)
         except Problem:
             self.close()
             raise
+
+    @staticmethod
+    def _begin(connection: apsw.Connection) -> None:
+        """SQLite sometimes says "busy" at once instead of waiting; then it is asked again."""
+        deadline = clock.monotonic_s() + _BEGIN_S_MAX
+        while True:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except apsw.BusyError as error:
+                if clock.monotonic_s() > deadline:
+                    raise problem_of(error) from error
+                clock.pause_s(_BEGIN_PAUSE_S)
+            except apsw.Error as error:
+                raise problem_of(error) from error
+            else:
+                return
 
     def reset(self) -> None:
         """Throw the connection away, and with it whatever was open."""
