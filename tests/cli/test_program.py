@@ -5,9 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from sandbar.store.postgres.store import PostgresStore
-
 import sandbar
+from sandbar.store.postgres.store import PostgresStore
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

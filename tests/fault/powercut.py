@@ -95,9 +95,9 @@ def run_cuts(folder: str, seed: str, commits: int, cuts: int, synchronous: str, 
     chance = random.Random(seed)
     log: list[Event] = []
     disk = LoggingDisk(log)
-    apsw.connection_hooks.append(_exclusive)
+    apsw.connection_hooks.append(exclusive)
     path = Path(folder) / "live.db"
-    before = _prepare(path)
+    before = prepare_workspace(path)
     log.clear()
     states = _write(path, log, chance, commits, synchronous)
     apsw.connection_hooks.clear()
@@ -110,11 +110,12 @@ def run_cuts(folder: str, seed: str, commits: int, cuts: int, synchronous: str, 
     Path(out).write_text(json.dumps(vars(result)))
 
 
-def _exclusive(connection: apsw.Connection) -> None:
+def exclusive(connection: apsw.Connection) -> None:
+    """Without shared memory a write-ahead log needs this."""
     connection.execute("PRAGMA locking_mode=EXCLUSIVE").fetchall()
 
 
-def _prepare(path: Path) -> dict[str, bytes]:
+def prepare_workspace(path: Path) -> dict[str, bytes]:
     """A database with an empty workspace; everything of it counts as synced."""
     _bring_up_to_date(str(path))
     connection = open_writer(str(path))

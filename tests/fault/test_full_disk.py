@@ -27,6 +27,7 @@ from tests.fault.tables import sqlite_tables
 DISK = 4 * 1024 * 1024
 BALLAST = 2 * 1024 * 1024
 PAGES = 400
+LOG_PAGES = 20
 THREADS = 4
 WRITES_MAX = 4000
 TEXT = "x" * 2000
@@ -78,14 +79,28 @@ def few_pages(folder: Path) -> Iterator[SmallDisk]:
             apsw.connection_hooks.remove(limit)
 
 
-@pytest.fixture(params=["file system", "pages"])
+@contextmanager
+def small_log(folder: Path) -> Iterator[SmallDisk]:
+    """A small file system, and checkpoints so often that they meet the full disk first."""
+
+    def often(connection: apsw.Connection) -> None:
+        connection.wal_autocheckpoint(LOG_PAGES)
+
+    apsw.connection_hooks.append(often)
+    try:
+        with small_file_system(folder) as disk:
+            yield disk
+    finally:
+        apsw.connection_hooks.remove(often)
+
+
+@pytest.fixture(params=[small_file_system, small_log, few_pages])
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SmallDisk]:
-    """Little room, in both ways; who may not mount has the second only."""
+    """Little room, in several ways; who may not mount has the last only."""
     folder = tmp_path / "disk"
     folder.mkdir()
     can_mount = os.geteuid() == 0 and shutil.which("mount") is not None
-    kind = small_file_system if request.param == "file system" and can_mount else few_pages
-    with kind(folder) as disk:
+    with (request.param if can_mount else few_pages)(folder) as disk:
         yield disk
 
 

@@ -174,7 +174,7 @@ class _Performance:
         elif isinstance(op, Delete):
             id = self.unit.resolve(op.entity)
             draft = self._draft(id)
-            conflict_if_moved(draft, op.expect)
+            conflict_if_moved(draft, op.expect, self.unit.tx.t)
             gone = delete_entity(self.unit, draft, op.mode)
             self.outcomes[at] = Outcome(id, changed=True, deleted=gone)
         else:
@@ -241,7 +241,7 @@ class _Performance:
     def _update(self, at: int, op: Update) -> None:
         id = self.unit.resolve(op.entity)
         draft = self._draft(id)
-        conflict_if_moved(draft, op.expect)
+        conflict_if_moved(draft, op.expect, self.unit.tx.t)
         cls = self.unit.class_of(draft)
         self._set_slots(at, draft, cls, op.set)
         for property, given in self._given(at, cls, op.add):

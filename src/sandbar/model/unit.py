@@ -371,14 +371,17 @@ class Unit:
         return pairs
 
 
-def conflict_if_moved(draft: Draft, expect: int | None) -> None:
-    """Refuse when the entity has changed since the caller looked."""
-    if expect is not None and draft.before is not None and draft.before.t != expect:
+def conflict_if_moved(draft: Draft, expect: int | None, now: int) -> None:
+    """Refuse when the entity has changed since the caller looked, be it inside this unit."""
+    if expect is None:
+        return
+    t = now if draft.before is None else draft.before.t
+    if expect != t and not (expect == now and draft.is_changed()):
         raise Conflict(
             "entity.moved",
-            f"entity {draft.id} was last changed at t={draft.before.t}, not {expect}",
+            f"entity {draft.id} was last changed at t={t}, not {expect}",
             hint="read it again, then repeat the change",
-            data={"t": draft.before.t, "expect": expect},
+            data={"t": t, "expect": expect},
         )
 
 

@@ -41,8 +41,11 @@ class Change(NamedTuple):
     ended: Sequence[Pair]
 
 
-class RunAlone(Exception):
-    """Raised inside a transaction that cannot share a batch: it is run again by itself."""
+class RunAlone(BaseException):
+    """Raised inside a transaction that cannot share a batch: it is run again by itself.
+
+    No `Exception`, because it passes through handlers that may catch all of those.
+    """
 
 
 class Base(Protocol):

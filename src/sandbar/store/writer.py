@@ -29,6 +29,8 @@ _GATHER_S_MAX = 0.002
 
 log = structlog.get_logger(__name__)
 
+_thread = threading.local()
+
 
 class Connector(Protocol):
     """What a worker needs of its store."""
@@ -67,7 +69,8 @@ class Writer:
 
     def submit(self, ws: int, item: Item) -> None:
         """Queue an item; its future resolves after the commit."""
-        if threading.current_thread() in self._threads:
+        if getattr(_thread, "is_writer", False):
+            # Also of another store: it may be the same database, whose lock we hold.
             raise Fault(
                 "writer.reentrant",
                 "a write was started from inside the writer, outside the open transaction",
@@ -103,6 +106,7 @@ class Writer:
         self._local.tx = tx
 
     def _work(self, connect: Callable[[], Connector]) -> None:
+        _thread.is_writer = True
         connector = connect()
         batches = 0
         while (taken := self._take()) is not None:
