@@ -26,17 +26,26 @@ class Problem(Exception):
         hint: str | None = None,
         data: dict[str, Any] | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(_fit_to_show(message))
         self.code = code
-        self.message = message
-        self.hint = hint
-        self.data = data or {}
+        self.message: str = _fit_to_show(message)
+        self.hint: str | None = _fit_to_show(hint)
+        self.data: dict[str, Any] = _fit_to_show(data or {})
 
     def __str__(self) -> str:
         return f"{self.message} ({self.code}){' Hint: ' + self.hint if self.hint else ''}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.code, self.message, self.hint, self.data)
+
+
+def _fit_to_show(value: Any) -> Any:
+    """The same without lone surrogates, which a wrong request may contain and no answer may."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_fit_to_show(key): _fit_to_show(item) for key, item in value.items()}
+    return [_fit_to_show(item) for item in value] if isinstance(value, list) else value
 
 
 def _rebuild(

@@ -25,6 +25,7 @@ from tests.fault.zygote import Child, Zygote
 
 FREED_WITHIN_S = 8.0
 BUSY_WITHIN_S = 7.0
+SOON_S = 2.0  # on two busy cores; nobody who waits for a lock is that quick
 
 
 class Holder:
@@ -88,7 +89,7 @@ def test_another_workspace_does_not_wait_on_postgres(
         holder = Holder(zygote, postgres_app, tmp_path)
         begun = time.monotonic()
         other.create("fault/Item", {"fault/tag": "elsewhere"})
-        assert time.monotonic() - begun < 1.0
+        assert time.monotonic() - begun < SOON_S
         holder.child.kill()
 
 
@@ -122,5 +123,5 @@ def test_a_killed_holder_frees_the_file_at_once(zygote: Zygote, tmp_path: Path) 
         Holder(zygote, path, tmp_path).child.kill()
         begun = time.monotonic()
         assert db.create("fault/Item", {"fault/tag": "afterwards"}).created
-        assert time.monotonic() - begun < 1.0
+        assert time.monotonic() - begun < SOON_S
         assert_whole(db, account, "killed")

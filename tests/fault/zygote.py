@@ -26,6 +26,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 _PR_SET_PDEATHSIG = 1
 _WAIT_S = 60.0
+JOBS = ("load", "lists", "jobs", "powercut", "io_errors")
 
 
 class Child:
@@ -112,13 +113,7 @@ class Zygote:
 
 def serve() -> None:
     """Fork whatever is asked for, until the parent goes away."""
-    for name in (
-        "sandbar",
-        "tests.fault.load",
-        "tests.fault.lists",
-        "tests.fault.jobs",
-        "tests.fault.powercut",
-    ):
+    for name in ("sandbar", *(f"tests.fault.{job}" for job in JOBS)):
         importlib.import_module(name)
     while line := sys.stdin.readline():
         question = json.loads(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -131,7 +132,7 @@ def check(db: Database, call: Callable[[], Any], what: object, hinted: bool = Tr
         call()
     except Problem as problem:
         took = time.perf_counter() - start
-        shown = str(what)[:200].encode("ascii", "replace")
+        shown = reprlib.repr(what)
         assert problem.code
         assert problem.message
         assert len(str(problem)) < 2_000, shown
@@ -139,8 +140,8 @@ def check(db: Database, call: Callable[[], Any], what: object, hinted: bool = Tr
         assert took < LIMIT_S * SLOW_STORE, (shown, took)
         str(problem).encode()  # it can be shown to anybody
     else:
-        raise AssertionError(f"accepted: {str(what)[:200]!r}")
-    assert db.t == before, what
+        raise AssertionError(f"accepted: {reprlib.repr(what)}")
+    assert db.t == before, reprlib.repr(what)
 
 
 @pytest.mark.parametrize("slot", WRONG_VALUES)
@@ -169,7 +170,7 @@ def test_wrong_slots(shop: Database) -> None:
 def test_wrong_classes(shop: Database) -> None:
     for cls in WRONG_CLASSES:
         check(shop, lambda c=cls: shop.create(c, {"item/name": "x"}), cls)
-        if cls not in ("dt/Ref", "dt/Resource", "db.type/string"):
+        if cls not in ("dt/Ref", "dt/Resource", "db.type/string", 5):
             check(shop, lambda c=cls: shop.query(c), cls)
             check(shop, lambda c=cls: shop.schema.describe(c), cls)
             check(shop, lambda c=cls: shop.explain(c), cls)

@@ -10,6 +10,8 @@ from sandbar.keywords import parse_ident
 from sandbar.model.introspection import Introspection
 from sandbar.model.operations import Create, Operation, Update
 
+_EXAMPLE = 'for example {"footwear/name": {"dt/range": "db.type/string"}}'
+
 Definitions = Mapping[str, Mapping[str, Any]]  # ident to slots
 
 
@@ -21,10 +23,14 @@ def definition_operations(
     operations: list[Operation] = []
     for kind, definitions in (("dt/Property", properties), ("dt/Class", classes)):
         if not isinstance(definitions, Mapping):
-            raise Incorrect("define.malformed", "definitions are an object of ident to slots")
+            raise Incorrect(
+                "define.malformed", "definitions are an object of ident to slots", hint=_EXAMPLE
+            )
         for given, slots in definitions.items():
             if not isinstance(slots, Mapping):
-                raise Incorrect("define.malformed", f"the definition of {given} is not an object")
+                raise Incorrect(
+                    "define.malformed", f"the definition of {given} is not an object", hint=_EXAMPLE
+                )
             ident = parse_ident(given)
             if ident in known[kind]:
                 operations.append(Update(entity=ident, set=dict(slots)))

@@ -82,13 +82,21 @@ def instances(unit: Unit, cls: Class) -> Iterator[Row]:
 def migrate_instances(unit: Unit, op: Migrate) -> int:
     """Fill, clear and rename slots in every instance of a class and its subclasses."""
     root = unit.schema.class_named(op.class_)
+    for name in (*op.fill, *op.rename.values()):
+        unit.slot_of(root, name)
+    for name in (*op.clear, *op.rename):
+        unit.base_schema.property_named(name)
     count = 0
     for class_id in unit.schema.descendants(root.id):
         cls = unit.schema.class_by_id(class_id)
         for row in list(instances(unit, cls)):
             count += 1
             if count > OPERATIONS_MAX:
-                raise Incorrect("migrate.too-many", f"more than {OPERATIONS_MAX} instances")
+                raise Incorrect(
+                    "migrate.too-many",
+                    f"more than {OPERATIONS_MAX} instances",
+                    hint="repair them in several transactions first",
+                )
             _migrate_one(unit, op, cls, row.id)
     return count
 
@@ -99,7 +107,7 @@ def _migrate_one(unit: Unit, op: Migrate, cls: Class, id: int) -> None:
         return
     unit.touched.add(id)
     for old, new in op.rename.items():
-        stored = draft.doc.pop(unit.schema.property_named(old).key, None)
+        stored = draft.doc.pop(unit.base_schema.property_named(old).key, None)
         if stored is not None:
             property = unit.slot_of(cls, new)
             unit.put(draft, property, decode_slot(property, stored, unit.resolve))

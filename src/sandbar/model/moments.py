@@ -21,7 +21,11 @@ class _Ledger(Protocol):
 def moment_t(moment: Moment, now_t: int, ledger: _Ledger) -> int:
     """The transaction number that a moment means; never one that is still to come."""
     if isinstance(moment, bool):
-        raise Incorrect("as-of.malformed", "as-of is a transaction number or an instant")
+        raise Incorrect(
+            "as-of.malformed",
+            "as-of is a transaction number or an instant",
+            hint='for example 42 or "2026-11-15T12:00:00Z"',
+        )
     if isinstance(moment, int):
         if not 0 <= moment <= now_t:
             raise Incorrect(

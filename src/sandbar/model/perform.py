@@ -16,7 +16,7 @@ from sandbar.model.operations import Create, Delete, Migrate, Operation, Update
 from sandbar.model.results import Outcome
 from sandbar.model.schema import Class, Property
 from sandbar.model.soundness import check_definition
-from sandbar.model.unit import KEYWORD, Draft, Unit, conflict_if_moved, problem_finding
+from sandbar.model.unit import KEYWORD, Draft, Hashed, Unit, conflict_if_moved, problem_finding
 
 
 def perform(unit: Unit, operations: Sequence[Operation]) -> list[Outcome]:
@@ -252,11 +252,18 @@ class _Performance:
         self.outcomes[at] = Outcome(id, _ident(draft), changed=draft.is_changed())
 
     def _set_slots(self, at: int, draft: Draft, cls: Class, slots: dict[str, Any]) -> None:
+        doc = draft.doc
+        assert doc is not None
         for property, given in self._given(at, cls, slots):
             try:
-                self.unit.put(draft, property, self.unit.decode(draft, property, given))
+                direct = property.direct
+                if direct is not None and given is not None and type(given) is not Hashed:
+                    doc[property.key] = direct(given)
+                else:
+                    self.unit.put(draft, property, self.unit.decode(draft, property, given))
             except Problem as problem:
                 self._note(problem, property.ident, at)
+        self.unit.touched.add(draft.id)
 
     def _given(self, at: int, cls: Class, slots: dict[str, Any]) -> list[tuple[Property, Any]]:
         """The slots that were named, with a finding for each that the class does not have."""
@@ -278,7 +285,11 @@ class _Performance:
 
     def _check_type(self, at: int, cls: Class, given: Any) -> None:
         if str(given).removeprefix(":") != cls.ident:
-            problem = Incorrect("slot.immutable", f"the class is {cls.ident} and cannot be changed")
+            problem = Incorrect(
+                "slot.immutable",
+                f"the class is {cls.ident} and cannot be changed",
+                hint="create an entity of the other class",
+            )
             self._note(problem, "dt/type", at)
 
     def _combine(

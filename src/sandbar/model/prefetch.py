@@ -5,7 +5,6 @@ A wrong guess costs a round trip, never a wrong answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from sandbar.errors import Problem
@@ -24,38 +23,31 @@ def wanted_by(
     """Ids and keys that these operations will probably look up, and the receipts of retries."""
     ids: dict[int, None] = {}
     keys: dict[tuple[int, bytes], None] = {}
+    looked_up = schema.looked_up
     for op in operations:
         if isinstance(op, Update | Delete):
             _name(op.entity, ids, keys)
-        for name, given in _slots(op):
-            number = schema.id_named(name.removeprefix(":"))
-            if number is not None and number in schema.docs:
-                _slot(schema, number, given, ids, keys)
+        for slots in _slots(op):
+            for name, given in slots.items():
+                property = looked_up.get(name)
+                if property is not None and not isinstance(given, Hashed):
+                    _slot(property, given, ids, keys)
     return Wanted(tuple(ids), tuple(keys), records)
 
 
-def _slots(op: Operation) -> Iterator[tuple[str, Any]]:
+def _slots(op: Operation) -> tuple[dict[str, Any], ...]:
     if isinstance(op, Create):
-        yield from op.slots.items()
-    elif isinstance(op, Update):
-        yield from op.set.items()
-        yield from op.add.items()
+        return (op.slots,)
+    return (op.set, op.add) if isinstance(op, Update) else ()
 
 
 def _slot(
-    schema: Schema,
-    number: int,
-    given: Any,
-    ids: dict[int, None],
-    keys: dict[tuple[int, bytes], None],
+    property: Property, given: Any, ids: dict[int, None], keys: dict[tuple[int, bytes], None]
 ) -> None:
-    if schema.has_class(number) or isinstance(given, Hashed):
-        return
-    property = schema.property_by_id(number)
     for value in given if isinstance(given, list | tuple) else [given]:
         if property.is_ref:
             _name(value, ids, keys)
-        elif property.unique is not None:
+        else:
             _unique(property, value, keys)
 
 

@@ -7,7 +7,7 @@ derived from them (inherited slots, index rules, checks) is computed on first us
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -81,6 +81,12 @@ class Property:
         """Whether decoding a value is all the checking there is to do."""
         checked = self.one_of or self.has_bounds or self._pattern_text
         return not (self.is_ref or self.many or checked)
+
+    @cached_property
+    def direct(self) -> Callable[[object], Any] | None:
+        """The decoder, if a decoded value can go into a document as it is: the usual case."""
+        special = self.secret or self.inverse_of or self.unique or self.id == core.IDENT
+        return self.kind.decode if self.is_plain and not special else None
 
     @property
     def has_bounds(self) -> bool:
@@ -269,6 +275,12 @@ class Schema:
     def ref_properties(self) -> list[Property]:
         """Every stored property that refers to entities."""
         return [p for p in map(self.property_by_id, self.property_ids) if p.is_ref and p.indexed]
+
+    @cached_property
+    def looked_up(self) -> dict[str, Property]:
+        """The properties whose values are looked up when they are written."""
+        properties = map(self.property_by_id, self.property_ids)
+        return {p.ident: p for p in properties if p.is_stored_ref or p.unique is not None}
 
     @cached_property
     def secret_slots(self) -> frozenset[str]:

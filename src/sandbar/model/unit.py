@@ -159,7 +159,11 @@ class Unit:
         stored = decode_slot(property, value, self.resolve)
         for id in self.holders(property, property.index_keys(stored)[0]):
             return id
-        raise NotFound("entity.unknown", f"no entity has {property.ident} = {str(value)[:80]!r}")
+        raise NotFound(
+            "entity.unknown",
+            f"no entity has {property.ident} = {str(value)[:80]!r}",
+            hint="entity.query finds entities",
+        )
 
     # --- changing ----------------------------------------------------------------------------
 
@@ -245,7 +249,7 @@ class Unit:
 
         findings = check_required(cls, has) if cls.required_slots else []
         for property in cls.unique_slots:
-            if self._is_new(draft, property):
+            if property.key in doc and self._is_new(draft, property):
                 findings += self._check_unique(draft, property)
         if not cls.ref_keys.isdisjoint(doc):
             for key in cls.ref_keys.intersection(doc):
@@ -254,8 +258,6 @@ class Unit:
 
     def _is_new(self, draft: Draft, property: Property) -> bool:
         assert draft.doc is not None
-        if property.key not in draft.doc:
-            return False
         return draft.old is None or draft.old.get(property.key) != draft.doc[property.key]
 
     def _check_unique(self, draft: Draft, property: Property) -> list[Finding]:
@@ -347,7 +349,7 @@ class Unit:
         new = self._pairs(cls, draft.doc)
         old = self._pairs(before, draft.old)
         text = None if draft.doc is None else write_doc(draft.doc)
-        begun = [pair for pair in new if pair not in old]
+        begun = [pair for pair in new if pair not in old] if old else list(new)
         ended = [pair for pair in old if pair not in new]
         self.tx.change(Change(draft.id, cls.id, text, begun, ended), draft.before)
 
@@ -362,12 +364,15 @@ class Unit:
         if doc is None:
             return {}
         pairs: dict[Pair, None] = {(core.TYPE, cls.type_key): None}
-        indexed = cls.indexed_slots
-        for slot, stored in doc.items():
-            property = indexed.get(slot)
-            if property is not None:
+        for slot, property in cls.indexed_slots.items():
+            stored = doc.get(slot)
+            if stored is None:
+                continue
+            if property.many:
                 for key in property.index_keys(stored):
                     pairs[property.id, key] = None
+            else:
+                pairs[property.id, property.kind.index_key(stored)] = None
         return pairs
 
 

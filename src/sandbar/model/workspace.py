@@ -199,6 +199,8 @@ class Workspace:
             old = self._version_at(snapshot, id, moment_t(before, now, snapshot))
             last = now if after is None else moment_t(after, now, snapshot)
             new = self._version_at(snapshot, id, last)
+            if old is None and new is None and not snapshot.versions(id, after=0, limit=1):
+                raise unknown_entity(schema, entity)
             naming = _Names(snapshot, schema)
             return changes_between(old, new, lambda t: self._schemas.as_of(snapshot, t), naming)
 
@@ -230,7 +232,14 @@ class Workspace:
         """Whether the candidate is the secret that a slot keeps the hash of."""
         with self._view(None) as (snapshot, schema, _):
             id = resolve(snapshot, schema, entity, None)
-            hashed = snapshot.secret(id, schema.property_named(slot).id)
+            property = schema.property_named(slot)
+            if not snapshot.entities([id]):
+                raise unknown_entity(schema, entity)
+            if not property.secret:
+                raise Incorrect(
+                    "slot.not-secret", f"{property.ident} is not secret", hint="read it with get"
+                )
+            hashed = snapshot.secret(id, property.id)
         return hashed is not None and matches_secret(hashed, candidate)
 
     # --- writing -----------------------------------------------------------------------------

@@ -59,7 +59,9 @@ class Writes:
         """Run operations as one transaction, or as part of the one that is open."""
         operations = parse_operations(given)
         if not operations:
-            raise Incorrect("operations.none", "a transaction has at least one operation")
+            raise Incorrect(
+                "operations.none", "a transaction has at least one operation", hint="give one"
+            )
         _check_request(principal, reason, key)
         unit = self.open_unit()
         if unit is not None:
@@ -196,12 +198,23 @@ def _check_request(principal: object, reason: object, key: object) -> None:
         if text is None:
             continue
         if not isinstance(text, str) or len(text) > most:
-            raise Incorrect("request.malformed", f"{name} is text of at most {most} characters")
+            raise Incorrect(
+                "request.malformed",
+                f"{name} is text of at most {most} characters",
+                hint="shorten it",
+            )
         door_check(text)
 
 
 def _digest(operations: list[Operation]) -> str:
-    text = msgspec.json.encode(operations, enc_hook=str, order="deterministic")
+    try:
+        text = msgspec.json.encode(operations, enc_hook=str, order="deterministic")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Incorrect(
+            "operations.malformed",
+            "these operations cannot be written as JSON",
+            hint="use text without lone surrogates, objects with text keys and little nesting",
+        ) from error
     if len(text) > BYTES_MAX:
         raise Incorrect(
             "operations.too-large",
