@@ -40,7 +40,7 @@ slots_of_text = st.fixed_dictionaries(
         "m/tags": st.lists(st.sampled_from(TAGS), unique=True, max_size=3),
         "m/code": st.sampled_from([*UNIQUE, None]),
         "m/count": st.sampled_from([0, 1, -1, None]),
-        "m/nope": st.sampled_from(["x"] + [None] * 0),
+        "m/nope": st.just("x"),
     },
 )
 numbers = st.integers(0, 11)  # entities by order of making, counted from the newest
@@ -231,10 +231,10 @@ class Machine(RuleBasedStateMachine):
 
         self.step(lambda db: (db.update(id, slots), None)[1], expected)
 
-    @rule(number=numbers, slot=st.sampled_from(REFERENCES), targets=st.lists(numbers, max_size=3))
-    def refer(self, number: int, slot: str, targets: list[int]) -> None:
+    @rule(number=numbers, slot=st.sampled_from(REFERENCES), others=st.lists(numbers, max_size=3))
+    def refer(self, number: int, slot: str, others: list[int]) -> None:
         id = self.pick(number)
-        values = list(dict.fromkeys(self.pick(n) for n in targets))
+        values = list(dict.fromkeys(self.pick(n) for n in others))
         given: Any = values if slot in MANY else (values[0] if values else None)
 
         def expected(answer: Any) -> None:

@@ -92,6 +92,8 @@ def parse_operations(given: Sequence[Any]) -> list[Operation]:
             hint="send them in several transactions",
         )
     try:
+        if not any(isinstance(op, msgspec.Struct) for op in given):
+            return msgspec.convert(given, type=list[Operation])
         return [
             _shaped(op) if isinstance(op, Operation) else msgspec.convert(op, type=Operation)
             for op in given

@@ -34,6 +34,7 @@ class _Performance:
         self.announced: set[int] = set()
         self.temps: set[str] = set()
         self._only: Problem | None = None
+        self._known: dict[str, Class | None] = {}
 
     def run(self) -> list[Outcome]:
         done: set[int] = set()
@@ -84,10 +85,14 @@ class _Performance:
         ]
 
     def _class_of(self, op: Create) -> Class | None:
-        name = (
-            self.unit.temps.get(op.class_, op.class_) if isinstance(op.class_, str) else op.class_
-        )
-        return self.unit.schema.class_if_known(name)
+        name = op.class_
+        if not isinstance(name, str):
+            return self.unit.schema.class_if_known(name)
+        cls = self._known.get(name)
+        if cls is None:
+            named = self.unit.temps.get(name, name)
+            cls = self._known[name] = self.unit.schema.class_if_known(named)
+        return cls
 
     def _announce(self, at: int, op: Create) -> None:
         """Give a new entity its id before anything refers to it."""
@@ -149,6 +154,7 @@ class _Performance:
             return
         unit.tx.bump_schema()
         unit.schema = unit.schema.evolve(changed)
+        self._known.clear()
         written = [id for id, entry in changed.items() if entry is not None]
         for id in written:
             self._check_definition(id)
@@ -254,13 +260,21 @@ class _Performance:
     def _set_slots(self, at: int, draft: Draft, cls: Class, slots: dict[str, Any]) -> None:
         doc = draft.doc
         assert doc is not None
-        for property, given in self._given(at, cls, slots):
+        direct = cls.direct_slots
+        rest = {}
+        for name, given in slots.items():
+            found = direct.get(name)
+            if found is None or given is None or type(given) is Hashed:
+                rest[name] = given
+                continue
+            key, decode = found
             try:
-                direct = property.direct
-                if direct is not None and given is not None and type(given) is not Hashed:
-                    doc[property.key] = direct(given)
-                else:
-                    self.unit.put(draft, property, self.unit.decode(draft, property, given))
+                doc[key] = decode(given)
+            except Problem as problem:
+                self._note(problem, name, at)
+        for property, given in self._given(at, cls, rest) if rest else ():
+            try:
+                self.unit.put(draft, property, self.unit.decode(draft, property, given))
             except Problem as problem:
                 self._note(problem, property.ident, at)
         self.unit.touched.add(draft.id)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 
-class Receipt(msgspec.Struct, frozen=True, rename="kebab"):
+class Receipt(msgspec.Struct, frozen=True, rename="kebab", gc=False):
     """Proof of a write: reading as of `t` shows exactly this write and all before it."""
 
     t: int
@@ -15,7 +15,7 @@ class Receipt(msgspec.Struct, frozen=True, rename="kebab"):
     epoch: int
 
 
-class Outcome(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
+class Outcome(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, gc=False):
     """What one operation did."""
 
     entity_id: int
@@ -26,7 +26,7 @@ class Outcome(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
     differs: list[str] = []
 
 
-class Written(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
+class Written(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, gc=False):
     """The answer to a transaction."""
 
     receipt: Receipt
@@ -55,7 +55,7 @@ class Written(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
         return self.receipt.t
 
 
-class Entity(msgspec.Struct, frozen=True, rename="kebab"):
+class Entity(msgspec.Struct, frozen=True, rename="kebab", gc=False):
     """An entity as it is at one moment. `entity["footwear/name"]` reads a slot."""
 
     entity_id: int

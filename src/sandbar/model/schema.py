@@ -193,9 +193,19 @@ class Class:
         return {p.key: p for p in self.slots.values() if p.indexed}
 
     @cached_property
+    def direct_slots(self) -> dict[str, tuple[str, Callable[[object], Any]]]:
+        """Ident to document key and decoder, for the slots that need nothing else."""
+        return {p.ident: (p.key, p.direct) for p in self.slots.values() if p.direct is not None}
+
+    @cached_property
     def required_slots(self) -> list[Property]:
         """The slots that every instance must have."""
         return [p for p in self.slots.values() if p.required]
+
+    @cached_property
+    def required_keys(self) -> frozenset[str]:
+        """The document keys of those slots (a secret one is in no document)."""
+        return frozenset(property.key for property in self.required_slots)
 
     @cached_property
     def defaults(self) -> list[Property]:

@@ -241,20 +241,21 @@ class Unit:
     def _check(self, draft: Draft) -> list[Finding]:
         cls, doc = self.class_of(draft), draft.doc
         assert doc is not None
-
-        def has(property: Property) -> bool:
-            if property.secret:
-                return self.tx.secret(draft.id, property.id) is not None
-            return property.key in doc
-
-        findings = check_required(cls, has) if cls.required_slots else []
+        findings: list[Finding] = []
+        if not cls.required_keys <= doc.keys():
+            findings += check_required(cls, lambda p: self._has(draft, p))
         for property in cls.unique_slots:
             if property.key in doc and self._is_new(draft, property):
                 findings += self._check_unique(draft, property)
         if not cls.ref_keys.isdisjoint(doc):
             for key in cls.ref_keys.intersection(doc):
                 findings += self._check_references(draft, cls.by_key[key])
-        return findings or check_validators(cls, doc)
+        return findings or (check_validators(cls, doc) if cls.validators else [])
+
+    def _has(self, draft: Draft, property: Property) -> bool:
+        if property.secret:
+            return self.tx.secret(draft.id, property.id) is not None
+        return draft.doc is not None and property.key in draft.doc
 
     def _is_new(self, draft: Draft, property: Property) -> bool:
         assert draft.doc is not None

@@ -16,4 +16,10 @@ def load_queries(package: str, file: str) -> SimpleNamespace:
     text = resources.files(package).joinpath(file).read_text(encoding="utf-8")
     parts = _NAME.split(text)[1:]
     named = zip(parts[::2], parts[1::2], strict=True)
-    return SimpleNamespace(**{name: body.strip().rstrip(";") for name, body in named})
+    return SimpleNamespace(**{name: _statement(body) for name, body in named})
+
+
+def _statement(body: str) -> str:
+    """The statement without the comments around it, which may belong to the next one."""
+    lines = (line for line in body.splitlines() if not line.startswith("--"))
+    return "\n".join(lines).strip().rstrip(";")

@@ -21,9 +21,12 @@ def compose_scan(ws: int, scan: Scan, last: int) -> Statement:
     if scan.as_of is None:
         head = (_F.arm_now, (ws, scan.drive.property))
         return _merge([_arm(head, part, scan, narrow=True) for part in _parts(scan)], scan)
-    heads = _past_heads(ws, scan, scan.as_of, last)
-    arms = [_arm(head, part, scan) for part in _parts(scan) for head in heads]
-    places, bindings = _merge(arms, scan)
+    if isinstance(scan.drive, Between):
+        places, bindings = _range_as_of(ws, scan, scan.drive)
+    else:
+        heads = _past_heads(ws, scan, scan.as_of, last)
+        arms = [_arm(head, part, scan) for part in _parts(scan) for head in heads]
+        places, bindings = _merge(arms, scan)
     sql = _F.documents_as_of.format(places=places, order=_order(scan, "s.key"))
     return sql, (*bindings, ws, scan.as_of, ws, scan.as_of)
 
@@ -48,11 +51,20 @@ def _parts(scan: Scan) -> list[Equals | Between]:
     return [drive]
 
 
+def _range_as_of(ws: int, scan: Scan, drive: Between) -> Statement:
+    where: list[str] = []
+    bindings: list[Any] = []
+    _restrict(where, bindings, drive, scan)
+    arm = (ws, drive.property, *bindings)
+    way = " DESC" if scan.descending else ""
+    order = f"ORDER BY key{way}, id{way}"
+    sql = _F.range_as_of.format(where=" ".join(where), order=order)
+    return sql, (*arm, *arm, scan.as_of, scan.as_of, scan.limit)
+
+
 def _past_heads(ws: int, scan: Scan, t: int, last: int) -> list[Statement]:
     property = scan.drive.property
     slot = (_F.arm_slot_as_of, (ws, property, t))
-    if isinstance(scan.drive, Between):
-        return [slot, (_F.arm_past_as_of, (ws, property, t, t))]
     levels, since = zip(*levels_at(t, last), strict=True)
     return [slot, (_F.arm_level_as_of, (Longs(levels), Longs(since), ws, property, t, t))]
 

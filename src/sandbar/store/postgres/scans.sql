@@ -12,9 +12,18 @@ WHERE s.ws = %s AND s.property = %s {where}
 SELECT s.value AS key, s.id FROM slot s
 WHERE s.ws = %s AND s.property = %s AND s.since <= %s {where}
 
--- name: arm_past_as_of
-SELECT s.value AS key, s.id FROM past s
-WHERE s.ws = %s AND s.property = %s AND s.since <= %s AND s.until > %s {where}
+-- Merged first and filtered afterwards: a filter inside an arm would make it walk past everything
+-- that has changed since, to the end of the range.
+
+-- name: range_as_of
+SELECT s.key, s.id FROM (
+  SELECT s.value AS key, s.id, s.since, 9223372036854775807 AS until
+  FROM slot s WHERE s.ws = %s AND s.property = %s {where}
+  UNION ALL
+  SELECT s.value, s.id, s.since, s.until
+  FROM past s WHERE s.ws = %s AND s.property = %s {where}
+  {order} OFFSET 0
+) s WHERE s.since <= %s AND s.until > %s LIMIT %s
 
 -- name: arm_level_as_of
 SELECT s.value AS key, s.id FROM unnest(%s, %s) AS l (level, since)

@@ -9,7 +9,7 @@ import apsw
 from sandbar.errors import Fault, Incorrect, Interrupted, Problem, Unavailable
 
 _BUSY_TIMEOUT_MS = 5_000
-_READER_CACHE_KIB = 16_000
+_READER_CACHE_KIB = 32_000
 _WRITER_CACHE_KIB = 32_000
 
 

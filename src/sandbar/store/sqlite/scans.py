@@ -25,6 +25,8 @@ def compose_scan(ws: int, scan: Scan, last: int) -> Statement:
     if scan.as_of is None:
         head = (_F.arm_now, (ws, scan.drive.property))
         arms = [_arm(head, part, scan, narrow=True) for part in _parts(scan)]
+    elif isinstance(scan.drive, Between):
+        return _range_as_of(ws, scan, scan.drive)
     else:
         heads = _past_heads(ws, scan, last)
         arms = [_arm(head, part, scan) for part in _parts(scan) for head in heads]
@@ -34,14 +36,12 @@ def compose_scan(ws: int, scan: Scan, last: int) -> Statement:
     columns = "key, id" if scan.as_of is not None else "key, id, class, t, doc"
     body = " UNION ALL ".join(f"SELECT {columns} FROM ({sql})" for sql, _ in arms)
     bindings = tuple(value for _, values in arms for value in values)
+    bindings += (scan.limit,)
     if counts_once:
         # A many-valued slot can hold two of the keys: each entity counts once.
         columns = columns.replace("key", "min(key) AS key", 1)
-        return f"SELECT {columns} FROM ({body}) GROUP BY id ORDER BY id LIMIT ?", (
-            *bindings,
-            scan.limit,
-        )
-    return f"SELECT {columns} FROM ({body}) {_order(scan, '')} LIMIT ?", (*bindings, scan.limit)
+        return f"SELECT {columns} FROM ({body}) GROUP BY id ORDER BY id LIMIT ?", bindings
+    return f"SELECT {columns} FROM ({body}) {_order(scan, '')} LIMIT ?", bindings
 
 
 def _parts(scan: Scan) -> list[Equals | Between]:
@@ -51,12 +51,19 @@ def _parts(scan: Scan) -> list[Equals | Between]:
     return [drive]
 
 
+def _range_as_of(ws: int, scan: Scan, drive: Between) -> Statement:
+    where: list[str] = []
+    bindings: list[Any] = []
+    _restrict(where, bindings, drive, scan)
+    arm = (ws, drive.property, *bindings)
+    sql = _F.range_as_of.format(where=" ".join(where), order=_order(scan, ""))
+    return sql, (*arm, *arm, scan.as_of, scan.as_of, scan.limit)
+
+
 def _past_heads(ws: int, scan: Scan, last: int) -> list[Statement]:
     t, property = scan.as_of, scan.drive.property
     assert t is not None
     slot = (_F.arm_slot_as_of, (ws, property, t))
-    if isinstance(scan.drive, Between):
-        return [slot, (_F.arm_past_as_of, (ws, property, t, t))]
     levels = msgspec.json.encode(levels_at(t, last)).decode()
     return [slot, (_F.arm_level_as_of, (levels, ws, property, t, t))]
 

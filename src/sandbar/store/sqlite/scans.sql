@@ -9,9 +9,18 @@ WHERE s.ws = ? AND s.property = ?
 SELECT s.value AS key, s.id AS id FROM slot s
 WHERE s.ws = ? AND s.property = ? AND s.since <= ?
 
--- name: arm_past_as_of
-SELECT s.value AS key, s.id AS id FROM past s
-WHERE s.ws = ? AND s.property = ? AND s.since <= ? AND s.until > ?
+-- Merged first and filtered afterwards: a filter inside an arm would make it walk past everything
+-- that has changed since, to the end of the range. LIMIT -1 keeps the filter out.
+
+-- name: range_as_of
+SELECT key, id FROM (
+  SELECT s.value AS key, s.id AS id, s.since AS since, 9223372036854775807 AS until
+  FROM slot s WHERE s.ws = ? AND s.property = ? {where}
+  UNION ALL
+  SELECT s.value, s.id, s.since, s.until
+  FROM past s WHERE s.ws = ? AND s.property = ? {where}
+  {order} LIMIT -1)
+WHERE since <= ? AND until > ? LIMIT ?
 
 -- name: arm_level_as_of
 SELECT s.value AS key, s.id AS id FROM json_each(?) l CROSS JOIN past s
