@@ -18,7 +18,8 @@ from sandbar.model.checks import check_required, check_validators, decode_slot
 from sandbar.model.core import Entry
 from sandbar.model.documents import Doc, write_doc
 from sandbar.model.findings import Finding, finding_of, refuse
-from sandbar.model.schema import Property, Schema
+from sandbar.model.properties import Property
+from sandbar.model.schema import Schema
 from sandbar.model.soundness import check_definition
 from sandbar.model.values.scalars import MAX_REF
 from sandbar.store.plan import Change, Pair, Transaction

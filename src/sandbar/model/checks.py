@@ -8,7 +8,8 @@ from typing import Any
 from sandbar.errors import Incorrect, Problem
 from sandbar.model.expressions import binding
 from sandbar.model.findings import Finding, finding_of
-from sandbar.model.schema import Class, Property
+from sandbar.model.properties import Property
+from sandbar.model.schema import Class
 
 VALUES_MAX = 10_000
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sandbar.errors import Conflict, Forbidden, Incorrect
 from sandbar.model import core
 from sandbar.model.operations import OPERATIONS_MAX, DeleteMode
-from sandbar.model.schema import Property
+from sandbar.model.properties import Property
 from sandbar.model.unit import REF, Draft, Unit
 
 _REFERRERS_SHOWN = 20

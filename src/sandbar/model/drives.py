@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sandbar.model.documents import Doc
 from sandbar.model.filters import And, Compare, Node, Or, Through
-from sandbar.model.schema import Property
+from sandbar.model.properties import Property
 from sandbar.model.values import VALUE_TYPES
 from sandbar.model.values.keys import shortened
 from sandbar.store.scan import Between, Equals, Found

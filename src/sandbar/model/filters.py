@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 from sandbar.errors import Incorrect, Problem
 from sandbar.model.documents import Doc
 from sandbar.model.findings import Finding, data_of, did_you_mean, finding_of
-from sandbar.model.schema import Class, Property, Schema
+from sandbar.model.properties import Property
+from sandbar.model.schema import Class, Schema
 from sandbar.model.values import door_check
 
 DEPTH_MAX = 8

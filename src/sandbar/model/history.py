@@ -7,8 +7,9 @@ from typing import Any
 
 from sandbar import clock
 from sandbar.model.documents import Doc, exact, read_doc
+from sandbar.model.properties import Property
 from sandbar.model.results import HistoryEntry, SlotChange
-from sandbar.model.schema import Class, Property, Schema
+from sandbar.model.schema import Class, Schema
 from sandbar.store.rows import Version
 
 SchemaAt = Callable[[int], Schema]

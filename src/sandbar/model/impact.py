@@ -16,7 +16,8 @@ from sandbar.model.checks import check_required, check_validators, decode_slot
 from sandbar.model.documents import Doc, read_doc
 from sandbar.model.findings import Finding, data_of, finding_of
 from sandbar.model.operations import OPERATIONS_MAX, Migrate
-from sandbar.model.schema import Class, Property, Schema
+from sandbar.model.properties import Property
+from sandbar.model.schema import Class, Schema
 from sandbar.model.unit import Unit
 from sandbar.store.rows import Row
 from sandbar.store.scan import Equals, Position, Scan

@@ -6,7 +6,8 @@ from typing import Any
 
 from sandbar.model.bootstrap import dump_metamodel
 from sandbar.model.json_schema import class_schema, property_schema
-from sandbar.model.schema import Class, Property, Schema
+from sandbar.model.properties import Property
+from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
 
 

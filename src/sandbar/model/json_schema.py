@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbar.model.schema import Class, Property
+from sandbar.model.properties import Property
+from sandbar.model.schema import Class
 
 _TEXT_KINDS = {"db.type/string", "db.type/uri", "db.type/keyword", "db.type/symbol"}
 _NUMBER_KINDS = {"db.type/long", "db.type/double", "db.type/float"}

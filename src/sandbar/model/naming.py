@@ -9,7 +9,8 @@ from sandbar.keywords import parse_ident
 from sandbar.model import core
 from sandbar.model.checks import decode_slot
 from sandbar.model.findings import did_you_mean
-from sandbar.model.schema import Property, Schema
+from sandbar.model.properties import Property
+from sandbar.model.schema import Schema
 from sandbar.model.values import VALUE_TYPES
 
 _KEYWORD = VALUE_TYPES["db.type/keyword"]

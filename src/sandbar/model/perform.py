@@ -13,8 +13,9 @@ from sandbar.model.documents import exact
 from sandbar.model.findings import Finding, refuse
 from sandbar.model.impact import migrate_instances
 from sandbar.model.operations import Create, Delete, Migrate, Operation, Update
+from sandbar.model.properties import Property
 from sandbar.model.results import Outcome
-from sandbar.model.schema import Class, Property
+from sandbar.model.schema import Class
 from sandbar.model.soundness import check_definition
 from sandbar.model.unit import KEYWORD, Draft, Hashed, Unit, conflict_if_moved, problem_finding
 

@@ -16,9 +16,10 @@ from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cu
 from sandbar.model.documents import Doc, read_doc
 from sandbar.model.drives import Drive, choose_drive
 from sandbar.model.filters import Evaluator, Node, parse_filter
+from sandbar.model.properties import Property
 from sandbar.model.rendering import Source, render
 from sandbar.model.results import Page
-from sandbar.model.schema import Class, Property, Schema
+from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
 from sandbar.store.scan import Between, Equals, Found, Position, Scan
 
@@ -105,6 +106,7 @@ class _Walk:
         schema = view.schema
         self.cls: Class = schema.class_named(question.class_)
         self.classes = tuple(schema.descendants(self.cls.id))
+        self.is_wanted = frozenset(self.classes).__contains__
         self.filter: Node = parse_filter(schema, self.cls, question.where, resolve)
         self.order, self.descending = self._order(question.order_by)
         self.evaluator = Evaluator(self._fetch, self._inverse)
@@ -162,6 +164,8 @@ class _Walk:
             drive = self.drive.ordered_by(self.order)
             yield from ((0, row) for row in self._scan(drive, start, limit))
             start = _Stop(1, b"", 0)
+        if self.order.id in self.drive.ranges or self.order in self.cls.required_slots:
+            return  # whoever lacks the slot is no result
         yield from ((1, row) for row in self._scan(self.everything, start, limit))
 
     def _scan(self, drive: Equals | Between, start: _Stop, limit: int) -> Iterator[Found]:
@@ -187,7 +191,7 @@ class _Walk:
             chunk = min(chunk * 2, _CHUNK_MAX)
 
     def _accepts(self, phase: int, row: Found) -> bool:
-        if row.cls not in self.classes:
+        if not self.is_wanted(row.cls):
             return False
         doc = read_doc(row.doc)
         if phase == 1 and self.order is not None and self.order.key in doc:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from sandbar.model import core
 from sandbar.model.documents import Doc, read_doc
 from sandbar.model.results import Entity
-from sandbar.model.schema import Class, Property, Schema
+from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
 from sandbar.store.rows import Row
 from sandbar.store.scan import Equals, Found, Scan
@@ -60,14 +60,6 @@ def render(
         )
         for (row, cls, doc), extra in zip(parsed, derived, strict=True)
     ]
-
-
-def named_values(
-    schema: Schema, property: Property, stored: Any, names: dict[int, int | str]
-) -> list[Any]:
-    """The values of one slot as they are shown."""
-    values = property.values(stored)
-    return [names.get(value, value) for value in values] if property.is_ref else values
 
 
 def _slots(

@@ -13,111 +13,15 @@ from typing import Any
 
 from sandbar.errors import NotFound
 from sandbar.model import core
-from sandbar.model.documents import Doc, exact
+from sandbar.model.documents import Doc
 from sandbar.model.expressions import Expression, compile_expression
 from sandbar.model.findings import did_you_mean
-from sandbar.model.patterns import Pattern, compile_pattern
-from sandbar.model.values import VALUE_TYPES, ValueType
+from sandbar.model.properties import Property
+from sandbar.model.values import VALUE_TYPES
 
 MetaDocs = Mapping[int, tuple[int, Doc]]  # id to class and document
 
 _REF = VALUE_TYPES["db.type/ref"]
-
-
-class Property:
-    """One slot: what its values are and what they must satisfy."""
-
-    def __init__(self, schema: Schema, id: int, doc: Doc) -> None:
-        def slot(number: int) -> Any:
-            return doc.get(str(number))
-
-        self.id = id
-        self.key = str(id)
-        self.ident: str = slot(core.IDENT) or f"#{id}"
-        self.doc: str | None = slot(core.DOC)
-        self.label: str | None = slot(core.LABEL)
-        self.range_id: int = slot(core.RANGE)
-        range_ident = schema.ident_of(self.range_id)
-        self.kind: ValueType = VALUE_TYPES.get(range_ident, _REF)
-        self.is_ref = self.kind is _REF
-        self.target: int | None = (
-            self.range_id if self.is_ref and self.range_id != core.ANY_REF else None
-        )
-        self.many = slot(core.CARDINALITY) == "many"
-        self.required = bool(slot(core.REQUIRED))
-        self.unique: str | None = slot(core.UNIQUE)
-        self.default: Any = slot(core.DEFAULT)
-        self.one_of: list[Any] = slot(core.ONE_OF) or []
-        self.minimum: Any = slot(core.MIN)
-        self.maximum: Any = slot(core.MAX)
-        self.component = bool(slot(core.COMPONENT))
-        self.secret = bool(slot(core.SECRET))
-        self.inverse_of: int | None = slot(core.INVERSE_OF)
-        self.domain: list[int] = slot(core.DOMAIN) or []
-        self.indexed = (
-            not self.secret
-            and not self.inverse_of
-            and (self.is_ref or self.unique is not None or bool(slot(core.INDEXED)))
-        )
-        self._pattern_text: str | None = slot(core.PATTERN)
-
-    @cached_property
-    def pattern(self) -> Pattern | None:
-        """The compiled pattern of text values."""
-        return compile_pattern(self._pattern_text) if self._pattern_text else None
-
-    @property
-    def pattern_text(self) -> str | None:
-        """The pattern as it was written."""
-        return self._pattern_text
-
-    @cached_property
-    def allowed_keys(self) -> frozenset[bytes]:
-        """The order keys of the values in `dt/one-of`."""
-        return frozenset(self.value_key(self.kind.decode(value)) for value in self.one_of)
-
-    @cached_property
-    def is_plain(self) -> bool:
-        """Whether decoding a value is all the checking there is to do."""
-        checked = self.one_of or self.has_bounds or self._pattern_text
-        return not (self.is_ref or self.many or checked)
-
-    @cached_property
-    def direct(self) -> Callable[[object], Any] | None:
-        """The decoder, if a decoded value can go into a document as it is: the usual case."""
-        special = self.secret or self.inverse_of or self.unique or self.id == core.IDENT
-        return self.kind.decode if self.is_plain and not special else None
-
-    @property
-    def has_bounds(self) -> bool:
-        """Whether there is a lowest or highest value."""
-        return self.minimum is not None or self.maximum is not None
-
-    @property
-    def is_stored_ref(self) -> bool:
-        """Whether entities are referred to, and not by derivation."""
-        return self.is_ref and not self.inverse_of
-
-    def value_key(self, stored: Any) -> bytes:
-        """Equal for equal values only."""
-        return self.kind.order_key(stored) if self.kind.indexable else exact(stored)
-
-    def values(self, stored: Any) -> list[Any]:
-        """The stored values as a list, whatever the cardinality."""
-        if stored is None:
-            return []
-        return stored if self.many else [stored]
-
-    def index_keys(self, stored: Any) -> list[bytes]:
-        """The keys under which these stored values are found."""
-        index_key = self.kind.index_key
-        return [index_key(value) for value in stored] if self.many else [index_key(stored)]
-
-    def rules(self) -> tuple[Any, ...]:
-        """All that decides whether a value is right; labels and documentation left out."""
-        bounds = (repr(self.one_of), self._pattern_text, repr(self.minimum), repr(self.maximum))
-        shape = (self.range_id, self.many, self.required, self.unique, self.secret, self.inverse_of)
-        return bounds + shape
 
 
 class Class:
@@ -328,8 +232,12 @@ class Schema:
         """The property of that number; it must exist."""
         found = self._properties.get(id)
         if found is None:
-            found = self._properties[id] = Property(self, id, self.docs[id][1])
+            found = self._properties[id] = self._compile_property(id)
         return found
+
+    def _compile_property(self, id: int) -> Property:
+        doc = self.docs[id][1]
+        return Property(id, doc, self.ident_of(doc.get(str(core.RANGE), 0)))
 
     def class_named(self, name: object) -> Class:
         """The class of that ident, or a NotFound that suggests another."""

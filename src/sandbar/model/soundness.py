@@ -8,7 +8,8 @@ from typing import Any
 from sandbar.errors import Incorrect
 from sandbar.model import core
 from sandbar.model.checks import COUNTED_IN_CHARACTERS, decode_slot
-from sandbar.model.schema import Property, Schema
+from sandbar.model.properties import Property
+from sandbar.model.schema import Schema
 from sandbar.model.values import VALUE_TYPES
 
 _REF = VALUE_TYPES["db.type/ref"]

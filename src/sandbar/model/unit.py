@@ -17,7 +17,8 @@ from sandbar.model import core
 from sandbar.model.checks import check_required, check_validators, decode_slot
 from sandbar.model.documents import Doc, exact, read_doc, write_doc
 from sandbar.model.findings import Finding, did_you_mean, finding_of
-from sandbar.model.schema import Class, Property, Schema
+from sandbar.model.properties import Property
+from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
 from sandbar.store.plan import Change, Pair, Transaction
 from sandbar.store.rows import Row

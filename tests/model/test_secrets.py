@@ -1,0 +1,190 @@
+"""A secret is written once, compared, and seen nowhere again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from sandbar import Database, Problem
+from tests.model.conftest import Place
+from tests.model.shop import problem_of, refused, slots_of
+from tests.postgres_server import PostgresServer
+
+CANARY = "canary-7f3a-secret"
+USER = "user/password"
+
+
+@pytest.fixture
+def users(db: Database) -> Database:
+    """A class with a secret slot."""
+    db.define(
+        properties={
+            "user/name": {"dt/range": "db.type/string", "db/unique": "identity"},
+            USER: {"dt/range": "db.type/string", "dt/secret?": True, "dt/min": 5, "dt/pattern": "^[a-z0-9-]+$"},
+        },
+        classes={"my/User": {"dt/slots": ["user/name", USER]}},
+    )
+    return db
+
+
+def everything(db: Database, id: int) -> str:
+    """All that the database tells of an entity and of itself."""
+    told: list[Any] = [
+        db.get(id),
+        db.query("my/User", fields=["user/name", USER]),
+        db.history(id),
+        db.diff(id, 1),
+        db.changes(limit=1000),
+        db.schema.dump(),
+        db.schema.describe("my/User"),
+        db.schema.json_schema("my/User"),
+        list(db.each("dt/Resource")),
+    ]
+    return repr(told)
+
+
+def test_a_secret_is_compared_and_never_shown(users: Database) -> None:
+    made = users.create("my/User", {"user/name": "ann", USER: CANARY}, idempotency_key="k", reason="r")
+    id = made.entity_id
+    assert users.secret_matches(id, USER, CANARY)
+    assert users.secret_matches({"user/name": "ann"}, f":{USER}", CANARY)
+    for wrong in ("", CANARY + "x", CANARY.upper(), "\0", "\ud800"):
+        assert not users.secret_matches(id, USER, wrong)
+    users.update(id, {"user/name": "bob"})
+    assert users.secret_matches(id, USER, CANARY)
+    told = everything(users, id) + repr(made)
+    assert CANARY not in told
+    assert "argon2" not in told
+    before = users.t
+    users.update(id, {USER: CANARY + "-2"})
+    assert users.t == before + 1
+    assert not users.secret_matches(id, USER, CANARY)
+    assert CANARY not in everything(users, id)
+    users.update(id, {USER: None})
+    assert not users.secret_matches(id, USER, CANARY + "-2")
+    users.delete(id)
+    assert problem_of(lambda: users.secret_matches(id, USER, CANARY)).code == "entity.unknown"
+
+
+def test_no_error_repeats_a_secret(users: Database) -> None:
+    id = users.create("my/User", {"user/name": "ann", USER: CANARY}).entity_id
+    loud = CANARY.upper() + "!"
+    calls = [
+        lambda: users.create("my/User", {USER: loud}),
+        lambda: users.create("my/User", {USER: [loud]}),
+        lambda: users.create("my/User", {USER: {loud: loud}}),
+        lambda: users.create("my/User", {USER: loud + "\0"}),
+        lambda: users.create("my/User", {USER: loud + "\ud800"}),
+        lambda: users.create("my/User", {USER: CANARY, "user/nope": 1}),
+        lambda: users.create("my/User", {"user/name": "ann", USER: CANARY}),
+        lambda: users.update(id, {USER: loud}),
+        lambda: users.update(id, add={USER: CANARY}),
+        lambda: users.update(id, remove={USER: CANARY}),
+        lambda: users.query("my/User", {USER: CANARY}),
+        lambda: users.query("my/User", {USER: {"starts-with": CANARY}}),
+        lambda: users.query("my/User", order_by=USER),
+        lambda: users.get({USER: CANARY}),
+        lambda: users.update({USER: CANARY}, {"user/name": "x"}),
+        lambda: users.transact([{"op": "migrate", "class": "my/User", "fill": {USER: CANARY}}]),
+        lambda: users.secret_matches(id, "user/name", CANARY),
+    ]
+    for number, call in enumerate(calls):
+        problem = problem_of(call)
+        told = repr(problem) + str(problem) + repr(problem.data)
+        assert CANARY.lower() not in told.lower(), (number, told)
+        assert problem.hint, (number, told)
+
+
+def test_the_rules_of_a_secret_hold_before_it_is_hashed(users: Database) -> None:
+    for wrong, code in (("abc", "value.out-of-bounds"), ("ABCDEF", "value.pattern"), ("", "value.type")):
+        with refused(users, code):
+            users.create("my/User", {USER: wrong})
+
+
+def test_a_required_secret(users: Database) -> None:
+    users.update(USER, {"dt/required?": True})
+    with refused(users, "slot.required"):
+        users.create("my/User", {"user/name": "x"})
+    id = users.create("my/User", {USER: CANARY}).entity_id
+    with refused(users, "slot.required"):
+        users.update(id, {USER: None})
+    assert users.secret_matches(id, USER, CANARY)
+
+
+def test_a_secret_slot_and_its_first_value_come_in_one_transaction(db: Database) -> None:
+    written = db.transact(
+        [
+            {"op": "create", "class": "new/User", "slots": {"new/word": CANARY}, "temp": "u"},
+            {"op": "create", "class": "dt/Class", "slots": {"db/ident": "new/User", "dt/slots": ["new/word"]}},
+            {
+                "op": "create",
+                "class": "dt/Property",
+                "slots": {"db/ident": "new/word", "dt/range": "db.type/string", "dt/secret?": True},
+            },
+        ]
+    )
+    assert db.secret_matches(written.temps["u"], "new/word", CANARY)
+    assert slots_of(db, written.temps["u"]) == {}
+
+
+def test_a_slot_that_another_connection_has_made_secret_is_hashed(place: Place) -> None:
+    one, two = place.open(), place.open()
+    one.define(
+        properties={"a/word": {"dt/range": "db.type/string"}}, classes={"a/A": {"dt/slots": ["a/word"]}}
+    )
+    two.create("a/A", {})
+    one.update("a/word", {"dt/secret?": True})
+    id = two.create("a/A", {"a/word": CANARY}).entity_id
+    assert slots_of(one, id) == {}
+    assert one.secret_matches(id, "a/word", CANARY)
+    one.update("a/word", {"dt/secret?": False})
+    id = two.create("a/A", {"a/word": "plain"}).entity_id
+    assert slots_of(one, id) == {"a/word": "plain"}
+
+
+def test_no_byte_of_a_secret_is_on_the_disk_of_sqlite(tmp_path: Path) -> None:
+    place = Place("sqlite", str(tmp_path / "secret.db"))
+    _write_canaries(place)
+    files = sorted(tmp_path.iterdir())
+    assert any(b"visible-canary" in file.read_bytes() for file in files)
+    assert not any(CANARY.encode() in file.read_bytes() for file in files)
+    place.close()
+    assert not any(CANARY.encode() in file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_no_row_of_postgresql_holds_a_secret(postgres_server: PostgresServer, model_postgres: str) -> None:
+    place = Place("postgres", model_postgres)
+    _write_canaries(place)
+    place.close()
+    admin = postgres_server.url.rsplit("/", 1)[0]
+    name = model_postgres.split("?")[0].rsplit("/", 1)[1]
+    rows: list[str] = []
+    with psycopg.connect(f"{admin}/{name}") as connection:
+        tables = connection.execute(
+            "SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) FROM pg_tables"
+            " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+        ).fetchall()
+        for (table,) in tables:
+            rows += [row[0] for row in connection.execute(f"SELECT t::text FROM {table} t").fetchall()]  # type: ignore[call-overload]
+    assert any("visible-canary" in row for row in rows)
+    assert not any(CANARY in row or CANARY.encode().hex() in row for row in rows)
+
+
+def _write_canaries(place: Place) -> None:
+    db = place.open()
+    db.define(
+        properties={
+            "user/name": {"dt/range": "db.type/string", "dt/indexed?": True},
+            USER: {"dt/range": "db.type/string", "dt/secret?": True},
+        },
+        classes={"my/User": {"dt/slots": ["user/name", USER]}},
+    )
+    id = db.create("my/User", {"user/name": "visible-canary", USER: CANARY}, idempotency_key="k").entity_id
+    db.update(id, {USER: CANARY + "2"})
+    for slots in ({USER: CANARY, "nope/x": 1}, {USER: CANARY, "user/name": 5}):
+        with pytest.raises(Problem):
+            db.create("my/User", slots)
+    db.update(id, {USER: None})
