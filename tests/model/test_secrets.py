@@ -7,6 +7,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from sandbar import Database, Problem
 from tests.model.conftest import Place
@@ -159,17 +160,16 @@ def test_no_row_of_postgresql_holds_a_secret(postgres_server: PostgresServer, mo
     place = Place("postgres", model_postgres)
     _write_canaries(place)
     place.close()
-    admin = postgres_server.url.rsplit("/", 1)[0]
-    name = model_postgres.split("?")[0].rsplit("/", 1)[1]
+    name = conninfo_to_dict(model_postgres)["dbname"]
     rows: list[str] = []
-    with psycopg.connect(f"{admin}/{name}") as connection:
+    with psycopg.connect(make_conninfo(postgres_server.url, dbname=name)) as connection:
         tables = connection.execute(
             "SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) FROM pg_tables"
             " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
         ).fetchall()
         for (table,) in tables:
             rows += [row[0] for row in connection.execute(f"SELECT t::text FROM {table} t").fetchall()]  # type: ignore[call-overload]
-    assert any("visible-canary" in row for row in rows)
+    assert any(b"visible-canary".hex() in row for row in rows)
     assert not any(CANARY in row or CANARY.encode().hex() in row for row in rows)
 
 

@@ -7,7 +7,7 @@ rows follow the new rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from sandbar.errors import Conflict, Incorrect, Problem
@@ -22,7 +22,7 @@ from sandbar.model.unit import Unit
 from sandbar.store.rows import Row
 from sandbar.store.scan import Equals, Position, Scan
 
-_PAGE = 1000
+PAGE = 1000
 _SHOWN = 20
 
 
@@ -36,21 +36,43 @@ class Affected(NamedTuple):
     whole: bool  # required slots, validators or abstractness have changed
 
 
-def conclude(unit: Unit) -> None:
+class Checked(NamedTuple):
+    """Classes whose instances up to `t` are known to satisfy the new rules."""
+
+    generation: int
+    t: int
+    classes: frozenset[int]
+
+
+NOTHING_CHECKED = Checked(0, 0, frozenset())
+
+
+def conclude(unit: Unit, checked: Checked = NOTHING_CHECKED) -> None:
     """Hand the unit's changes over; a changed metamodel is checked against all data first."""
     if unit.schema is unit.base_schema:
         unit.finish()
         return
-    affected = list(_affected(unit.base_schema, unit.schema))
+    affected = affected_by(unit)
     unit.finish()
-    _settle(unit, affected)
+    known = checked.classes if checked.generation == unit.base_schema.generation else frozenset()
+    since = unit.tx.changed_since(checked.t) if known else []
+
+    def to_check(item: Affected) -> Iterable[Row]:
+        if item.cls.id not in known:
+            return instances(unit, item.cls)
+        return [row for row in unit.tx.entities(since) if row.cls == item.cls.id]
+
+    report_on(unit, affected, to_check)
 
 
-def _settle(unit: Unit, affected: list[Affected]) -> None:
+def report_on(
+    unit: Unit, affected: list[Affected], to_check: Callable[[Affected], Iterable[Row]]
+) -> None:
+    """Check the instances and bring their index up to date; raises a report of what would break."""
     report: list[dict[str, Any]] = []
     broken = 0
     for item in affected:
-        for row in instances(unit, item.cls):
+        for row in to_check(item):
             doc = read_doc(row.doc)
             _reindex(unit, item, row, doc)
             findings = _findings(unit, item, row, doc)
@@ -72,10 +94,10 @@ def instances(unit: Unit, cls: Class) -> Iterator[Row]:
     after: Position | None = None
     while True:
         drive = Equals(core.TYPE, (cls.type_key,))
-        page = unit.tx.scan(Scan(drive, _PAGE, after=after))
+        page = unit.tx.scan(Scan(drive, PAGE, after=after))
         for found in page:
             yield Row(found.id, found.cls, found.t, found.doc)
-        if len(page) < _PAGE:
+        if len(page) < PAGE:
             return
         after = Position(page[-1].key, page[-1].id)
 
@@ -122,6 +144,11 @@ def _migrate_one(unit: Unit, op: Migrate, cls: Class, id: int) -> None:
             )
         if property.key not in draft.doc:
             unit.put(draft, property, unit.decode(draft, property, given))
+
+
+def affected_by(unit: Unit) -> list[Affected]:
+    """The classes whose instances may break by what the unit does to the metamodel."""
+    return list(_affected(unit.base_schema, unit.schema))
 
 
 def _affected(old: Schema, new: Schema) -> Iterator[Affected]:

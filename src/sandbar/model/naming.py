@@ -47,13 +47,23 @@ def as_key(schema: Schema, given: Any) -> tuple[Property, bytes]:
                 "reference.not-unique", f"{property.ident} is not unique", hint="use entity.query"
             )
         if property.is_ref:
-            raise Incorrect("reference.malformed", "look up by a value, not by a reference")
-        return property, property.kind.index_key(decode_slot(property, value, _no_reference))
+            raise Incorrect(
+                "reference.malformed", "look up by a value, not by a reference", hint="use the id"
+            )
+        return property, lookup_key(property, decode_slot(property, value, _no_reference))
     raise Incorrect(
         "reference.malformed",
         f"{str(given)[:80]!r} does not name an entity",
         hint="use an id, an ident such as zorp/Boot, or {slot: value} of a unique slot",
     )
+
+
+def lookup_key(property: Property, stored: Any) -> bytes:
+    """The key of the one value that is looked up."""
+    keys = property.index_keys(stored)
+    if len(keys) != 1:
+        raise Incorrect("reference.malformed", "look up by one value", hint="give a single value")
+    return keys[0]
 
 
 def resolve(finder: Finder, schema: Schema, given: Any, as_of: int | None) -> int:

@@ -224,7 +224,8 @@ class _Performance:
         draft = self.unit.drafts[id]
         self._set_slots(at, draft, cls, op.slots)
         for property in cls.defaults:
-            if property.ident not in op.slots and property.key not in (draft.doc or {}):
+            is_given = property.ident in op.slots or f":{property.ident}" in op.slots
+            if not is_given and property.key not in (draft.doc or {}):
                 stored = self.unit.decode(draft, property, property.default)
                 self.unit.put(draft, property, stored)
         self.outcomes[at] = Outcome(id, _ident(draft), created=True, changed=True)

@@ -17,6 +17,7 @@ from sandbar.model import core
 from sandbar.model.checks import check_required, check_validators, decode_slot
 from sandbar.model.documents import Doc, exact, read_doc, write_doc
 from sandbar.model.findings import Finding, did_you_mean, finding_of
+from sandbar.model.naming import lookup_key
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
@@ -158,7 +159,7 @@ class Unit:
                 "reference.not-unique", f"{property.ident} is not unique", hint="use entity.query"
             )
         stored = decode_slot(property, value, self.resolve)
-        for id in self.holders(property, property.index_keys(stored)[0]):
+        for id in self.holders(property, lookup_key(property, stored)):
             return id
         raise NotFound(
             "entity.unknown",

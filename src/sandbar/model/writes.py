@@ -13,11 +13,12 @@ import msgspec
 from sandbar import clock
 from sandbar.errors import Conflict, Fault, Incorrect
 from sandbar.model.documents import write_doc
-from sandbar.model.impact import conclude
+from sandbar.model.impact import NOTHING_CHECKED, Checked, conclude
 from sandbar.model.naming import unknown_entity
 from sandbar.model.operations import BYTES_MAX, Operation, parse_operations
 from sandbar.model.perform import perform
 from sandbar.model.prefetch import wanted_by
+from sandbar.model.preflight import preflight
 from sandbar.model.queries import Question, View, answer
 from sandbar.model.rendering import render
 from sandbar.model.results import Entity, Page, Receipt, Written
@@ -73,8 +74,12 @@ class Writes:
             schema = self._latest(attempt > 0)
             ready = hash_secrets(schema, operations)
 
-            def work(tx: Transaction, ready: list[Operation] = ready) -> Written:
-                return self._write(tx, ready, principal, reason, key, digest)
+            checked = preflight(self._store, self._ws, schema, ready) or NOTHING_CHECKED
+
+            def work(
+                tx: Transaction, ready: list[Operation] = ready, checked: Checked = checked
+            ) -> Written:
+                return self._write(tx, ready, checked, principal, reason, key, digest)
 
             try:
                 return self._store.submit(
@@ -124,6 +129,7 @@ class Writes:
         self,
         tx: Transaction,
         operations: list[Operation],
+        checked: Checked,
         principal: str,
         reason: str | None,
         key: str | None,
@@ -136,7 +142,7 @@ class Writes:
         tx.attribute(principal, reason)
         unit = Unit(tx, self._schema_of(tx.generation, tx.epoch))
         outcomes = perform(unit, operations)
-        conclude(unit)
+        conclude(unit, checked)
         written = Written(_receipt(tx), outcomes, unit.temps)
         if key is not None:
             tx.remember(principal, key, digest, msgspec.json.encode(written).decode())

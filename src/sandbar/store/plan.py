@@ -59,6 +59,7 @@ class Base(Protocol):
     def secret(self, id: int, property: int) -> str | None: ...
     def recall(self, principal: str, key: str) -> Record | None: ...
     def scan(self, scan: Scan) -> list[Found]: ...
+    def transactions(self, *, after: int, limit: int) -> list[TxRow]: ...
     def apply(self, plan: Plan) -> None: ...
 
 
@@ -206,6 +207,14 @@ class Transaction:
         self.require_alone()
         self.flush()
         return self._base.scan(scan)
+
+    def changed_since(self, t: int) -> list[int]:
+        """Ids of the entities that transactions after `t` have changed, before this one."""
+        ids: set[int] = set()
+        while page := self._base.transactions(after=t, limit=1000):
+            ids.update(*(tx.ids for tx in page))
+            t = page[-1].t
+        return sorted(ids)
 
     # --- writes ----------------------------------------------------------------------------
 

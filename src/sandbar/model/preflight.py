@@ -1,0 +1,117 @@
+"""Checking a change of the metamodel against large populations before the writer is held up.
+
+The operations are tried on a copy of nothing: a transaction whose changes go nowhere. Existing
+instances are then checked page by page, each page in a short snapshot, all as of one moment. The
+write itself only has to look again at what has changed since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sandbar.errors import Fault, Problem
+from sandbar.model import core
+from sandbar.model.impact import PAGE, Checked, affected_by, report_on
+from sandbar.model.operations import Create, Migrate, Operation, Update
+from sandbar.model.perform import perform
+from sandbar.model.schema import Class, Schema
+from sandbar.model.unit import Unit
+from sandbar.store.api import Store
+from sandbar.store.plan import Plan, Transaction
+from sandbar.store.rows import Record, Row, TxRow
+from sandbar.store.scan import Equals, Found, Key, Position, Scan
+
+
+def preflight(
+    store: Store, ws: int, schema: Schema, operations: Sequence[Operation]
+) -> Checked | None:
+    """What could be checked beforehand; raises if existing data would be broken."""
+    if not all(_defines(schema, op) for op in operations):
+        return None
+    base = _Elsewhere(store, ws)
+    with store.snapshot(ws) as snapshot:
+        state = snapshot.state
+    if state.generation != schema.generation:
+        return None
+    unit = Unit(Transaction(Plan(state), base, alone=True), schema)
+    try:
+        perform(unit, operations)
+    except Problem:
+        return None  # the write will say the same, and with more authority
+    large = [
+        item
+        for item in affected_by(unit)
+        if not item.reindex and len(base.page(item.cls, None, state.t)) == PAGE
+    ]
+    report_on(unit, large, lambda item: base.instances(item.cls, state.t))
+    return Checked(state.generation, state.t, frozenset(item.cls.id for item in large))
+
+
+def _defines(schema: Schema, op: Operation) -> bool:
+    """Whether an operation is about the metamodel only."""
+    if isinstance(op, Migrate):
+        return False
+    if isinstance(op, Create):
+        cls = schema.class_if_known(op.class_)
+        return cls is not None and cls.id in schema.metaclasses
+    named = op.entity.removeprefix(":") if isinstance(op.entity, str) else None
+    return isinstance(op, Update) and named is not None and schema.id_named(named) is not None
+
+
+class _Elsewhere:
+    """Reads through a short snapshot each; writes nothing."""
+
+    def __init__(self, store: Store, ws: int) -> None:
+        self._store = store
+        self._ws = ws
+
+    def instances(self, cls: Class, t: int) -> Iterator[Row]:
+        """Every direct instance as of `t`."""
+        after: Position | None = None
+        while page := self.page(cls, after, t):
+            for found in page:
+                yield Row(found.id, found.cls, found.t, found.doc)
+            after = Position(page[-1].key, page[-1].id)
+
+    def page(self, cls: Class, after: Position | None, t: int) -> list[Found]:
+        """Some direct instances as of `t`."""
+        drive = Equals(core.TYPE, (cls.type_key,))
+        with self._store.snapshot(self._ws) as snapshot:
+            past = None if snapshot.state.t == t else t
+            return snapshot.scan(Scan(drive, PAGE, after=after, as_of=past))
+
+    def entity(self, id: int) -> Row | None:
+        """The current row of an entity."""
+        return self._store.point(self._ws, id)[1]
+
+    def find(self, property: int, key: Key) -> list[int]:
+        """Ids of the entities that hold this key now."""
+        with self._store.snapshot(self._ws) as snapshot:
+            return snapshot.find(property, key)
+
+    def referrers(self, key: Key, properties: Sequence[int], limit: int) -> list[tuple[int, int]]:
+        """(property, id) pairs that hold this key now."""
+        with self._store.snapshot(self._ws) as snapshot:
+            return snapshot.referrers(key, properties, limit)
+
+    def secret(self, id: int, property: int) -> str | None:
+        """The hash kept for a secret slot."""
+        with self._store.snapshot(self._ws) as snapshot:
+            return snapshot.secret(id, property)
+
+    def scan(self, scan: Scan) -> list[Found]:
+        """One page of an index walk."""
+        with self._store.snapshot(self._ws) as snapshot:
+            return snapshot.scan(scan)
+
+    def transactions(self, *, after: int, limit: int) -> list[TxRow]:
+        """Nothing happens between a trial and itself."""
+        return []
+
+    def recall(self, principal: str, key: str) -> Record | None:
+        """A trial is no retry."""
+        return None
+
+    def apply(self, plan: Plan) -> None:
+        """A trial writes nothing."""
+        raise Fault("preflight.write", "a trial must not write")
