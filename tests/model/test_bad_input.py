@@ -233,7 +233,15 @@ def test_wrong_definitions(shop: Database) -> None:
         check(shop, lambda s=slots: shop.create("dt/Property", {"db/ident": "new/p", **s}), slots)
     for slots in WRONG_CLASS_DEFINITIONS:
         check(shop, lambda s=slots: shop.define(classes={"new/Class": s}), slots)
-    wrong: list[Any] = [{"x": TEXT}, {5: TEXT}, {"new/p": None}, {"new/p": []}, 5, ["new/p"], {"new/p": {1: 2}}]
+    wrong: list[Any] = [
+        {"x": TEXT},
+        {5: TEXT},
+        {"new/p": None},
+        {"new/p": []},
+        5,
+        ["new/p"],
+        {"new/p": {1: 2}},
+    ]
     for properties in wrong:
         check(shop, lambda p=properties: shop.define(properties=p), properties)
         check(shop, lambda p=properties: shop.define(classes=p), properties)

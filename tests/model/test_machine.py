@@ -11,7 +11,13 @@ from typing import Any
 import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from sandbar import Database, Problem
 from tests.model.conftest import Place
@@ -84,7 +90,9 @@ class Dictionary:
         if any(slot not in entity for slot in self.required):
             wrong.add("slot.required")
         code = entity.get("m/code")
-        if code is not None and any(e.get("m/code") == code for n, e in self.now.items() if n != id):
+        if code is not None and any(
+            e.get("m/code") == code for n, e in self.now.items() if n != id
+        ):
             wrong.add("slot.not-unique")
         for slot in REFERENCES:
             if any(target not in self.now for target in listed(entity.get(slot))):
@@ -153,7 +161,10 @@ class Machine(RuleBasedStateMachine):
         for db in self.databases:
             db.define(
                 properties=PROPERTIES,
-                classes={"m/Node": {"dt/slots": list(PROPERTIES)}, "m/Sub": {"dt/subclass-of": ["m/Node"]}},
+                classes={
+                    "m/Node": {"dt/slots": list(PROPERTIES)},
+                    "m/Sub": {"dt/subclass-of": ["m/Node"]},
+                },
             )
         self.model.past[self.databases[0].t] = {}
 
@@ -268,7 +279,12 @@ class Machine(RuleBasedStateMachine):
     def transact(self, first: int, second: int, name: Any) -> None:
         one, two = self.pick(first), self.pick(second)
         operations = [
-            {"op": "create", "class": "m/Node", "temp": "n", "slots": {"m/name": name, "m/to": one}},
+            {
+                "op": "create",
+                "class": "m/Node",
+                "temp": "n",
+                "slots": {"m/name": name, "m/to": one},
+            },
             {"op": "update", "entity": two, "add": {"m/all": ["n"]}},
         ]
 
@@ -309,7 +325,9 @@ class Machine(RuleBasedStateMachine):
         def expected(answer: Any) -> None:
             if required and any(slot not in entity for entity in self.model.now.values()):
                 raise Wrong("schema.would-break")
-            self.model.required = (self.model.required | {slot}) if required else (self.model.required - {slot})
+            self.model.required = (
+                (self.model.required | {slot}) if required else (self.model.required - {slot})
+            )
 
         self.step(lambda db: (db.update(slot, {"dt/required?": required}), None)[1], expected)
 
@@ -333,7 +351,11 @@ class Machine(RuleBasedStateMachine):
             lambda db: (
                 db.transact(
                     [
-                        {"op": "create", "class": "dt/Property", "slots": {"db/ident": name, "dt/range": "db.type/long"}},
+                        {
+                            "op": "create",
+                            "class": "dt/Property",
+                            "slots": {"db/ident": name, "dt/range": "db.type/long"},
+                        },
                         {"op": "update", "entity": "m/Node", "add": {"dt/slots": [name]}},
                     ]
                 ),

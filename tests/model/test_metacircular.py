@@ -62,9 +62,16 @@ def test_a_dump_loads_into_the_same_dump(place: Place) -> None:
     define_shop(shop)
     shop.define(
         properties={
-            "odd/default": {"dt/range": "db.type/json", "dt/default": {"a": [1, 1.5, None, "ü\u2028"]}},
+            "odd/default": {
+                "dt/range": "db.type/json",
+                "dt/default": {"a": [1, 1.5, None, "ü\u2028"]},
+            },
             "odd/one-of": {"dt/range": "db.type/double", "dt/one-of": [1.5, 2], "dt/min": 0.5},
-            "odd/pattern": {"dt/range": "db.type/string", "dt/pattern": '^"\\d+\\\\"$', "dt/max": 9},
+            "odd/pattern": {
+                "dt/range": "db.type/string",
+                "dt/pattern": '^"\\d+\\\\"$',
+                "dt/max": 9,
+            },
             "odd/ref": {"dt/range": "db.type/ref", "dt/domain": ["shop/Item", "shop/Boot"]},
         },
         classes={"odd/Class": {"dt/slots": ["odd/ref", "odd/default"], "dt/validator": "1 < 2"}},

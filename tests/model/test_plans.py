@@ -37,7 +37,11 @@ QUESTIONS: dict[str, tuple[str, Any, str | None]] = {
 def stocked(shop: Database) -> Database:
     """Enough rows that a scan would show."""
     makers = [
-        {"op": "create", "class": "shop/Maker", "slots": {"db/ident": f"my/m{n}", "maker/name": f"m{n}"}}
+        {
+            "op": "create",
+            "class": "shop/Maker",
+            "slots": {"db/ident": f"my/m{n}", "maker/name": f"m{n}"},
+        }
         for n in range(5)
     ]
     items = [
@@ -75,7 +79,9 @@ def test_every_plan_searches_an_index(stocked: Database) -> None:
 
 def test_the_index_of_the_filter_is_the_one_that_is_used(stocked: Database) -> None:
     """A walk over all instances has an entry per instance; one by the filter's index has not."""
-    numbers = {name: stocked.get(name).entity_id for name in ("item/name", "item/price", "item/tags")}
+    numbers = {
+        name: stocked.get(name).entity_id for name in ("item/name", "item/price", "item/tags")
+    }
     assert len(set(numbers.values())) == 3
     everything = stocked.explain("shop/Item")
     for slot, where in (

@@ -51,9 +51,13 @@ NATURAL: list[tuple[str, Any, Any]] = [
 def with_slot(db: Database, name: str, **slots: Any) -> None:
     """A class with one slot `p/slot` of a type."""
     given = {key.replace("__", "?").replace("_", "-"): value for key, value in slots.items()}
-    definition = {f"{'db' if k in ('unique', 'cardinality') else 'dt'}/{k}": v for k, v in given.items()}
+    definition = {
+        f"{'db' if k in ('unique', 'cardinality') else 'dt'}/{k}": v for k, v in given.items()
+    }
     db.define(
-        properties={"p/slot": {"dt/range": name if "/" in name else f"db.type/{name}", **definition}},
+        properties={
+            "p/slot": {"dt/range": name if "/" in name else f"db.type/{name}", **definition}
+        },
         classes={"p/Class": {"dt/slots": ["p/slot"]}},
     )
 

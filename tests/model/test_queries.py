@@ -75,7 +75,10 @@ def test_every_operator_works_on_every_type(db: Database, name: str) -> None:
         assert found(db, {slot: {"exists": False}}) == found(db, {slot: None}) == [absent]
     assert found(db, {f"many/{name}": values[-1]}) == [ids[-1]]
     assert found(db, {f"many/{name}": {"in": values}}) == ids
-    assert sorted(found(db, {f"many/{name}": {">=": min(values, key=lambda v: _rank(name, v))}})) == ids
+    assert (
+        sorted(found(db, {f"many/{name}": {">=": min(values, key=lambda v: _rank(name, v))}}))
+        == ids
+    )
     assert found(db, {f"many/{name}": {"!=": values[0]}}) == [absent]
     ascending = [ids[k] for k in order]
     assert found(db, {}, order_by=f"one/{name}") == [*ascending, absent]
@@ -94,7 +97,9 @@ def _rank(name: str, value: Any) -> Any:
 def test_text_can_be_looked_into(db: Database, name: str) -> None:
     typed(db)
     values = RANGES[name]
-    ids = {v: db.create("my/Typed", {f"one/{name}": v, f"plain/{name}": v}).entity_id for v in values}
+    ids = {
+        v: db.create("my/Typed", {f"one/{name}": v, f"plain/{name}": v}).entity_id for v in values
+    }
     db.create("my/Typed", {})
     pieces = {*values, "", "a", "x", "/", ":", "http", "ï", "x" * 299, "x" * 301, "zzz", "%", "_"}
     for slot in (f"one/{name}", f"plain/{name}"):
@@ -278,11 +283,15 @@ def test_queries_answer_as_of_any_moment(shop: Database) -> None:
         ids = [entity.entity_id for entity in shop.query("shop/Item", limit=100).items]
         shop.update(ids[n], {"item/price": 10 + n, "item/tags": ["new"]})
         shop.delete(ids[-1])
-        moments.append((shop.t, [list(shop.each("shop/Item", w, order_by=o)) for w, o in QUESTIONS]))
+        moments.append(
+            (shop.t, [list(shop.each("shop/Item", w, order_by=o)) for w, o in QUESTIONS])
+        )
     for t, answers in moments:
         past = [list(shop.each("shop/Item", w, order_by=o, as_of=t)) for w, o in QUESTIONS]
         assert past == answers
-        paged = [list(shop.each("shop/Item", w, order_by=o, as_of=t, page_size=4)) for w, o in QUESTIONS]
+        paged = [
+            list(shop.each("shop/Item", w, order_by=o, as_of=t, page_size=4)) for w, o in QUESTIONS
+        ]
         assert paged == answers
 
 

@@ -83,7 +83,12 @@ def random_filter(dice: random.Random, shape: str, depth: int = 0) -> dict[str, 
     return parts
 
 
-REFERENCES = {"item/maker": "maker", "item/like": "item", "maker/parent": "maker", "maker/items": "item"}
+REFERENCES = {
+    "item/maker": "maker",
+    "item/like": "item",
+    "maker/parent": "maker",
+    "maker/items": "item",
+}
 SLOTS: dict[str, dict[str, tuple[list[Any], bool]]] = {
     "item": {
         "item/name": (NAMES, True),
@@ -102,7 +107,10 @@ SLOTS: dict[str, dict[str, tuple[list[Any], bool]]] = {
         "maker/items": ([], False),
     },
 }
-ORDERS = {"item": ["item/name", "-item/name", "item/price", "-item/price", "item/code"], "maker": ["-maker/name"]}
+ORDERS = {
+    "item": ["item/name", "-item/name", "item/price", "-item/price", "item/code"],
+    "maker": ["-maker/name"],
+}
 CLASSES = {"item": ["shop/Item", "shop/Boot"], "maker": ["shop/Maker"]}
 
 

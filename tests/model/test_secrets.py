@@ -24,7 +24,12 @@ def users(db: Database) -> Database:
     db.define(
         properties={
             "user/name": {"dt/range": "db.type/string", "db/unique": "identity"},
-            USER: {"dt/range": "db.type/string", "dt/secret?": True, "dt/min": 5, "dt/pattern": "^[a-z0-9-]+$"},
+            USER: {
+                "dt/range": "db.type/string",
+                "dt/secret?": True,
+                "dt/min": 5,
+                "dt/pattern": "^[a-z0-9-]+$",
+            },
         },
         classes={"my/User": {"dt/slots": ["user/name", USER]}},
     )
@@ -48,7 +53,9 @@ def everything(db: Database, id: int) -> str:
 
 
 def test_a_secret_is_compared_and_never_shown(users: Database) -> None:
-    made = users.create("my/User", {"user/name": "ann", USER: CANARY}, idempotency_key="k", reason="r")
+    made = users.create(
+        "my/User", {"user/name": "ann", USER: CANARY}, idempotency_key="k", reason="r"
+    )
     id = made.entity_id
     assert users.secret_matches(id, USER, CANARY)
     assert users.secret_matches({"user/name": "ann"}, f":{USER}", CANARY)
@@ -100,7 +107,11 @@ def test_no_error_repeats_a_secret(users: Database) -> None:
 
 
 def test_the_rules_of_a_secret_hold_before_it_is_hashed(users: Database) -> None:
-    for wrong, code in (("abc", "value.out-of-bounds"), ("ABCDEF", "value.pattern"), ("", "value.type")):
+    for wrong, code in (
+        ("abc", "value.out-of-bounds"),
+        ("ABCDEF", "value.pattern"),
+        ("", "value.type"),
+    ):
         with refused(users, code):
             users.create("my/User", {USER: wrong})
 
@@ -119,7 +130,11 @@ def test_a_secret_slot_and_its_first_value_come_in_one_transaction(db: Database)
     written = db.transact(
         [
             {"op": "create", "class": "new/User", "slots": {"new/word": CANARY}, "temp": "u"},
-            {"op": "create", "class": "dt/Class", "slots": {"db/ident": "new/User", "dt/slots": ["new/word"]}},
+            {
+                "op": "create",
+                "class": "dt/Class",
+                "slots": {"db/ident": "new/User", "dt/slots": ["new/word"]},
+            },
             {
                 "op": "create",
                 "class": "dt/Property",
@@ -134,7 +149,8 @@ def test_a_secret_slot_and_its_first_value_come_in_one_transaction(db: Database)
 def test_a_slot_that_another_connection_has_made_secret_is_hashed(place: Place) -> None:
     one, two = place.open(), place.open()
     one.define(
-        properties={"a/word": {"dt/range": "db.type/string"}}, classes={"a/A": {"dt/slots": ["a/word"]}}
+        properties={"a/word": {"dt/range": "db.type/string"}},
+        classes={"a/A": {"dt/slots": ["a/word"]}},
     )
     two.create("a/A", {})
     one.update("a/word", {"dt/secret?": True})
@@ -156,7 +172,9 @@ def test_no_byte_of_a_secret_is_on_the_disk_of_sqlite(tmp_path: Path) -> None:
     assert not any(CANARY.encode() in file.read_bytes() for file in tmp_path.iterdir())
 
 
-def test_no_row_of_postgresql_holds_a_secret(postgres_server: PostgresServer, model_postgres: str) -> None:
+def test_no_row_of_postgresql_holds_a_secret(
+    postgres_server: PostgresServer, model_postgres: str
+) -> None:
     place = Place("postgres", model_postgres)
     _write_canaries(place)
     place.close()
@@ -168,7 +186,9 @@ def test_no_row_of_postgresql_holds_a_secret(postgres_server: PostgresServer, mo
             " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
         ).fetchall()
         for (table,) in tables:
-            rows += [row[0] for row in connection.execute(f"SELECT t::text FROM {table} t").fetchall()]  # type: ignore[call-overload]
+            rows += [
+                row[0] for row in connection.execute(f"SELECT t::text FROM {table} t").fetchall()
+            ]  # type: ignore[call-overload]
     assert any(b"visible-canary".hex() in row for row in rows)
     assert not any(CANARY in row or CANARY.encode().hex() in row for row in rows)
 
@@ -182,7 +202,9 @@ def _write_canaries(place: Place) -> None:
         },
         classes={"my/User": {"dt/slots": ["user/name", USER]}},
     )
-    id = db.create("my/User", {"user/name": "visible-canary", USER: CANARY}, idempotency_key="k").entity_id
+    id = db.create(
+        "my/User", {"user/name": "visible-canary", USER: CANARY}, idempotency_key="k"
+    ).entity_id
     db.update(id, {USER: CANARY + "2"})
     for slots in ({USER: CANARY, "nope/x": 1}, {USER: CANARY, "user/name": 5}):
         with pytest.raises(Problem):

@@ -86,7 +86,11 @@ def test_a_metaclass_its_class_and_an_instance_come_in_one_transaction(db: Datab
 
 
 def test_a_broken_metamodel_and_its_instances_are_refused_together(db: Database) -> None:
-    for slots in ({"dt_slots": [777_777]}, {"dt_slots": ["no/such"]}, {"dt_subclass-of": ["new/T"]}):
+    for slots in (
+        {"dt_slots": [777_777]},
+        {"dt_slots": ["no/such"]},
+        {"dt_subclass-of": ["new/T"]},
+    ):
         before = db.t
         problem_of(
             lambda slots=slots: db.transact(  # type: ignore[misc]

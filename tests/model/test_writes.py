@@ -62,7 +62,9 @@ def test_update_sets_adds_removes_and_clears(shop: Database) -> None:
 def test_update_to_the_same_values_writes_nothing(shop: Database) -> None:
     hat = item(shop, "Hat", tags=["a"])
     t = shop.t
-    again = shop.update(hat, {"item/name": "Hat"}, add={"item/tags": "a"}, remove={"item/notes": "x"})
+    again = shop.update(
+        hat, {"item/name": "Hat"}, add={"item/tags": "a"}, remove={"item/notes": "x"}
+    )
     assert not again.outcomes[0].changed
     assert again.t == shop.t == t
 

@@ -10,6 +10,8 @@ import msgspec
 
 from sandbar.errors import Incorrect, Problem
 
+_COMPARED_MAX = 150
+
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing that is wrong, and where."""
@@ -44,13 +46,22 @@ def did_you_mean(name: object, candidates: Iterable[str]) -> str | None:
     """A hint that names what was probably meant."""
     if not isinstance(name, str) or len(name) > 255:
         return None
-    near = difflib.get_close_matches(name.removeprefix(":"), _likely(name, candidates), n=3)
+    plain = name.removeprefix(":")
+    near = difflib.get_close_matches(plain, _likely(plain, candidates), n=3)
     return f"did you mean {' or '.join(near)}?" if near else None
 
 
 def _likely(name: str, candidates: Iterable[str]) -> list[str]:
-    # difflib is quadratic: only names of similar length are worth a look.
-    return [c for c in candidates if abs(len(c) - len(name)) <= 8][:2000]
+    """The few that are worth a closer look, which is slow: of the same house, or much alike."""
+    namespace, _, last = name.rpartition("/")
+    related, alike = [], []
+    for candidate in candidates:
+        theirs, _, own = candidate.rpartition("/")
+        if own == last or (theirs == namespace and abs(len(own) - len(last)) <= 8):
+            related.append(candidate)
+        elif own[:2] == last[:2] and abs(len(candidate) - len(name)) <= 3:
+            alike.append(candidate)
+    return (related + alike)[:_COMPARED_MAX]
 
 
 def data_of(findings: list[Finding]) -> list[dict[str, Any]]:

@@ -290,7 +290,23 @@ class Schema:
                 docs.pop(id, None)
             else:
                 docs[id] = entry
-        return Schema(self.generation, self.t, docs, self.changes)
+        schema = Schema(self.generation, self.t, docs, self.changes)
+        schema._inherit(self, changes)
+        return schema
+
+    def advance(
+        self, changes: Mapping[int, tuple[int, Doc] | None], generation: int, ts: list[int]
+    ) -> Schema:
+        """The schema of a later generation, whose last change was the last of `ts`."""
+        schema = Schema(generation, ts[-1], self.evolve(changes).docs, ts)
+        schema._inherit(self, changes)
+        return schema
+
+    def _inherit(self, older: Schema, changes: Mapping[int, Any]) -> None:
+        """Keep what was compiled and has not changed: schemas are large, changes are small."""
+        self._properties = {
+            id: property for id, property in older._properties.items() if id not in changes
+        }
 
     def basis(self, t: int) -> int:
         """The t of the last metamodel change at or before `t`."""

@@ -102,8 +102,7 @@ def _catch_up(known: Schema, source: SchemaSource) -> Schema:
         for id in ids
         if id not in rows or rows[id].cls in metaclasses
     }
-    docs = known.evolve(fresh).docs
-    schema = Schema(source.state.generation, changes[-1], docs, changes)
+    schema = known.advance(fresh, source.state.generation, changes)
     if schema.metaclasses == known.metaclasses:
         return schema
     return _load(source, None, changes, source.state.generation)

@@ -23,7 +23,7 @@ def check_definition(schema: Schema, id: int) -> None:
     """Compile all that a class or property says, so that a wrong definition fails when written."""
     if schema.has_class(id):
         cls = schema.class_by_id(id)
-        if id in cls.ancestors or cls.id in cls.parent_ids:
+        if any(id in schema.class_by_id(up).parent_ids for up in (id, *cls.ancestors)):
             raise Incorrect(
                 "class.cycle",
                 f"{cls.ident} would be its own ancestor",

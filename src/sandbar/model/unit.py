@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from sandbar.errors import Conflict, Incorrect, NotFound, Problem
 from sandbar.keywords import parse_ident
@@ -28,10 +28,13 @@ REF = VALUE_TYPES["db.type/ref"]
 KEYWORD = VALUE_TYPES["db.type/keyword"]
 
 
-class Hashed(NamedTuple):
+class Hashed:
     """A secret that was hashed before it came near a transaction."""
 
-    text: str
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
 
 
 class SecretNotHashed(Exception):

@@ -24,7 +24,7 @@ from sandbar.model.rendering import render
 from sandbar.model.results import Entity, Page, Receipt, Written
 from sandbar.model.schema import Schema
 from sandbar.model.secrets import hash_secrets
-from sandbar.model.unit import SecretNotHashed, Unit
+from sandbar.model.unit import Hashed, SecretNotHashed, Unit
 from sandbar.model.values import door_check
 from sandbar.store.api import Store, Transaction
 from sandbar.store.rows import Row
@@ -68,16 +68,19 @@ class Writes:
         if unit is not None:
             return self._join(unit, operations, principal, key)
         refuse_in_event_loop()
-        digest = _digest(operations) if key is not None or len(operations) > 1 else ""
         for attempt in range(3):
             # A stale schema only costs a second attempt, so the first one does without a look.
             schema = self._latest(attempt > 0)
             ready = hash_secrets(schema, operations)
+            digest = _digest(ready) if key is not None or len(ready) > 1 else ""
 
             checked = preflight(self._store, self._ws, schema, ready) or NOTHING_CHECKED
 
             def work(
-                tx: Transaction, ready: list[Operation] = ready, checked: Checked = checked
+                tx: Transaction,
+                ready: list[Operation] = ready,
+                checked: Checked = checked,
+                digest: str = digest,
             ) -> Written:
                 return self._write(tx, ready, checked, principal, reason, key, digest)
 
@@ -153,12 +156,13 @@ class Writes:
     ) -> Written:
         """Part of an open transaction: a refused call leaves the unit as it was."""
         tx = unit.tx
-        digest = "" if key is None else _digest(operations)
+        ready = hash_secrets(unit.schema, operations)
+        digest = "" if key is None else _digest(ready)
         record = None if key is None else tx.recall(principal, key)
         if record is not None:
             return _replay(record.digest, record.receipt, digest)
         with unit.undone_by_failure():
-            outcomes = perform(unit, hash_secrets(unit.schema, operations))
+            outcomes = perform(unit, ready)
         if any(outcome.changed for outcome in outcomes):
             tx.changed_ids.update(draft.id for draft in unit.drafts.values() if draft.is_changed())
         written = Written(_receipt(tx), outcomes, dict(unit.temps))
@@ -212,9 +216,14 @@ def _check_request(principal: object, reason: object, key: object) -> None:
         door_check(text)
 
 
+def _plain(value: Any) -> str:
+    """How values that are not JSON enter a digest; a secret must not, not even hashed."""
+    return "a secret" if isinstance(value, Hashed) else str(value)
+
+
 def _digest(operations: list[Operation]) -> str:
     try:
-        text = msgspec.json.encode(operations, enc_hook=str, order="deterministic")
+        text = msgspec.json.encode(operations, enc_hook=_plain, order="deterministic")
     except (TypeError, ValueError, RecursionError) as error:
         raise Incorrect(
             "operations.malformed",
