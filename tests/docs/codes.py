@@ -77,9 +77,7 @@ def _with_function(
         yield from _with_function(child, inner)
 
 
-def _raised(
-    node: ast.AST, categories: dict[str, str], scope: _Scope
-) -> Iterator[tuple[str, str]]:
+def _raised(node: ast.AST, categories: dict[str, str], scope: _Scope) -> Iterator[tuple[str, str]]:
     if isinstance(node, ast.Call):
         name = _name(node.func)
         if name in categories and node.args:

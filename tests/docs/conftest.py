@@ -20,9 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def prepared(
-    request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> Page:
+def prepared(request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
     """The page that the test is about, with its files written and its database ready."""
     page = request.param
     assert isinstance(page, Page)

@@ -104,13 +104,12 @@ def broken_links(page: Page, root: Path = ROOT) -> list[str]:
 
 def _leads(here: Path, page: Page, link: str) -> bool:
     path, _, anchor = link.partition("#")
-    target = (here.parent / path) if path else here
-    if not target.exists():
-        return False
-    if not anchor:
-        return True
-    there = page if not path else Page(target.name, target.read_text(encoding="utf-8"))
-    return anchor in there.anchors
+    if not path:
+        return anchor in page.anchors
+    target = here.parent / path
+    if not target.exists() or not anchor:
+        return target.exists()
+    return anchor in Page(target.name, target.read_text(encoding="utf-8")).anchors
 
 
 def _anchor(heading: str) -> str:

@@ -134,7 +134,11 @@ def test_a_wrong_limit_is_caught() -> None:
 
 def unmentioned(names: list[str], page: Page) -> list[str]:
     """The names that a page does not have in code."""
-    return [name for name in names if not re.search(rf"(?<![\w/]){re.escape(name)}(?![\w/?])", page.text)]
+    return [
+        name
+        for name in names
+        if not re.search(rf"(?<![\w/]){re.escape(name)}(?![\w/?])", page.text)
+    ]
 
 
 def public(kind: type) -> list[str]:
@@ -162,7 +166,10 @@ def test_every_operator_is_in_the_queries_page() -> None:
 
 
 def test_what_is_not_mentioned_is_caught() -> None:
-    assert unmentioned(["create", "dt/min"], Page("x", "recreate dt/minimum")) == ["create", "dt/min"]
+    assert unmentioned(["create", "dt/min"], Page("x", "recreate dt/minimum")) == [
+        "create",
+        "dt/min",
+    ]
 
 
 # --- packs.md ----------------------------------------------------------------------------------
@@ -178,7 +185,9 @@ def test_the_pack_of_the_page_loads_exactly_as_printed(folder: Path) -> None:
 
 
 def test_a_page_with_a_broken_pack_is_caught(folder: Path) -> None:
-    text = page("packs").text.replace('"title": "A kitchen garden",', '"titel": "A kitchen garden",')
+    text = page("packs").text.replace(
+        '"title": "A kitchen garden",', '"titel": "A kitchen garden",'
+    )
     write_files(Page("docs/packs.md", text), folder)
     with sandbar.open(folder / "pack.db") as db, pytest.raises(sandbar.Incorrect) as caught:
         db.load_pack(folder / "garden")

@@ -93,7 +93,7 @@ class Naive:
     def compare(self, slot: str, op: str, operand: Any, values: list[Any]) -> bool:
         """One comparison: it holds if it holds for any value."""
         if op == "exists":
-            return bool(values) == operand
+            return bool(values) is operand
         if op == "starts-with":
             return any(value.startswith(operand) for value in values)
         if op == "contains" and isinstance(operand, str) and values and isinstance(values[0], str):

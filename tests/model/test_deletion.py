@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import pytest
@@ -28,7 +29,7 @@ def test_what_nothing_refers_to_is_simply_deleted(shop: Database, mode: Mode) ->
     written = shop.delete("my/hat", mode=mode)
     assert written.outcomes[0].deleted == [hat]
     for name in (hat, "my/hat", {"item/code": "c"}):
-        assert isinstance(problem_of(lambda name=name: shop.get(name)), NotFound)  # type: ignore[misc]
+        assert isinstance(problem_of(partial(shop.get, name)), NotFound)
     assert shop.query("shop/Item").items == []
     assert slots_of(shop, "my/hat", as_of=written.t - 1)["item/like"] == ["my/hat"]
 
@@ -97,11 +98,12 @@ def test_detach_that_would_empty_a_required_slot_is_refused(shop: Database) -> N
 
 
 def test_components_go_with_their_owner_in_every_mode(shop: Database) -> None:
-    for mode in ("refuse", "cascade", "detach"):
+    modes: list[Mode] = ["refuse", "cascade", "detach"]
+    for mode in modes:
         hat = item(shop, "Hat")
         lines = [shop.create("shop/Line", {"line/item": hat}).entity_id for _ in range(2)]
         order = shop.create("shop/Order", {"order/lines": lines}).entity_id
-        assert shop.delete(order, mode=mode).outcomes[0].deleted == [*lines, order]  # type: ignore[arg-type]
+        assert shop.delete(order, mode=mode).outcomes[0].deleted == [*lines, order]
         assert not is_gone(shop, hat)
 
 

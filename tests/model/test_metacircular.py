@@ -12,8 +12,8 @@ import pytest
 
 from sandbar import Conflict, Database, Problem
 from tests.model.conftest import Place
-from tests.model.shop import item, problem_of, slots_of
 from tests.model.shop import define as define_shop
+from tests.model.shop import item, problem_of, slots_of
 
 
 def test_class_is_an_instance_of_itself(db: Database) -> None:

@@ -66,6 +66,7 @@ def test_what_slips_in_between_is_checked_by_the_writer(
     crowd: sandbar.Database, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     first = crowd.query("a/Thing", limit=1).items[0].entity_id
+
     def overtaken(store: Any, ws: Any, schema: Any, operations: Any) -> Any:
         checked = preflight(store, ws, schema, operations)
         monkeypatch.setattr(HOOK, preflight)

@@ -13,23 +13,54 @@ from sandbar import Database, NotFound
 from tests.model.shop import problem_of, refused, slots_of
 
 ROUND_TRIPS: dict[str, list[Any]] = {
-    "string": ["", " ", "plain", "'; DROP TABLE entity; --", "\\", '"', "\u2028\u2029\x01\x7f\x85", "😀" * 50,
-               "e\u0301 é", "\r\n\t", "%s {} $1 ?", "x" * 2**20, "null", "\ufeff", "\uffff\U0010ffff"],
-    "boolean": [True, False],
-    "long": [0, -1, 2**63 - 1, -(2**63), 2**53 + 1],
-    "double": [0.0, 1.5, -1e-308, 5e-324, 1.7976931348623157e308, 0.1, 1e22],
-    "float": [1.5, -2.0],
-    "bigint": ["0", "-1", "9" * 400, "-" + "9" * 400],
-    "bigdec": ["0.00", "1.50", "-1E-21", "1E+6000", "1E-6000", "9" * 400],
-    "instant": ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "1970-01-01T00:00:00Z"],
-    "keyword": ["a", "a/b", "ns.deep/name!?*", "ключ/имя"],
-    "symbol": ["a", "core/inc"],
-    "uuid": ["00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"],
-    "uri": ["urn:a", "https://example.org/ü?q=%00&x='\"#frag", "mailto:a@b"],
-    "bytes": ["", "AA==", "/////w=="],
-    "tuple": [[], [1], ["a", None, True, 1.5, 2**62], [""] * 64],
-    "json": [False, 0, "", [], {}, [None], {"": {"": []}}, {"a/b": 1, "dt/type": 2, "1000": 3}, 1.0, [[[[]]]],
-             {"\u0001": "\u2028", "k" * 5000: "😀"}],
+    "string": [
+        "", " ", "plain", "'; DROP TABLE entity; --", "\\", '"', "\u2028\u2029\x01\x7f\x85",
+        "😀" * 50, "e\u0301 é", "\r\n\t", "%s {} $1 ?", "x" * 2**20, "null", "\ufeff",
+        "\uffff\U0010ffff",
+    ],
+    "boolean": [
+        True, False,
+    ],
+    "long": [
+        0, -1, 2**63 - 1, -(2**63), 2**53 + 1,
+    ],
+    "double": [
+        0.0, 1.5, -1e-308, 5e-324, 1.7976931348623157e308, 0.1, 1e22,
+    ],
+    "float": [
+        1.5, -2.0,
+    ],
+    "bigint": [
+        "0", "-1", "9" * 400, "-" + "9" * 400,
+    ],
+    "bigdec": [
+        "0.00", "1.50", "-1E-21", "1E+6000", "1E-6000", "9" * 400,
+    ],
+    "instant": [
+        "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "1970-01-01T00:00:00Z",
+    ],
+    "keyword": [
+        "a", "a/b", "ns.deep/name!?*", "ключ/имя",
+    ],
+    "symbol": [
+        "a", "core/inc",
+    ],
+    "uuid": [
+        "00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff",
+    ],
+    "uri": [
+        "urn:a", "https://example.org/ü?q=%00&x='\"#frag", "mailto:a@b",
+    ],
+    "bytes": [
+        "", "AA==", "/////w==",
+    ],
+    "tuple": [
+        [], [1], ["a", None, True, 1.5, 2**62], [""] * 64,
+    ],
+    "json": [
+        False, 0, "", [], {}, [None], {"": {"": []}}, {"a/b": 1, "dt/type": 2, "1000": 3}, 1.0,
+        [[[[]]]], {"\u0001": "\u2028", "k" * 5000: "😀"},
+    ],
 }  # fmt: skip
 NATURAL: list[tuple[str, Any, Any]] = [
     ("instant", datetime(2026, 11, 15, 12, tzinfo=UTC), "2026-11-15T12:00:00Z"),
@@ -144,9 +175,15 @@ def test_default(db: Database, default: int) -> None:
     assert slots_of(db, id) == {}
 
 
-@pytest.mark.parametrize(("name", "default", "shown"), [
-    ("boolean", False, False), ("string", "", ""), ("json", {"a": []}, {"a": []}), ("json", False, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "default", "shown"),
+    [
+        ("boolean", False, False),
+        ("string", "", ""),
+        ("json", {"a": []}, {"a": []}),
+        ("json", False, False),
+    ],
+)
 def test_a_default_may_be_false_or_empty(db: Database, name: str, default: Any, shown: Any) -> None:
     with_slot(db, name, default=default)
     assert slots_of(db, db.create("p/Class", {}).entity_id)["p/slot"] == shown
@@ -172,19 +209,42 @@ CONSTRAINTS: list[tuple[str, dict[str, Any], list[Any], list[Any], str]] = [
     ("string", {"one_of": ["a", ""]}, ["a", ""], ["b", "A"], "value.not-allowed"),
     ("long", {"one_of": [1, 2]}, [1, 2], [3], "value.not-allowed"),
     ("bigdec", {"one_of": ["1.5"]}, ["1.50"], ["1.51"], "value.not-allowed"),
-    ("json", {"one_of": [{"a": 1}, 1]}, [{"a": 1}, 1], [{"a": True}, True, 1.0, {}], "value.not-allowed"),
+    (
+        "json",
+        {"one_of": [{"a": 1}, 1]},
+        [{"a": 1}, 1],
+        [{"a": True}, True, 1.0, {}],
+        "value.not-allowed",
+    ),
     ("tuple", {"one_of": [[1, 2]]}, [[1, 2]], [[2, 1]], "value.not-allowed"),
     ("string", {"pattern": "^[a-z]+$"}, ["abc"], ["", "A", "a1"], "value.pattern"),
     ("uri", {"pattern": "^https:"}, ["https://x.y/"], ["http://x.y/"], "value.pattern"),
-    ("string", {"min": 2, "max": 3}, ["ab", "äöü", "😀😀"], ["", "a", "abcd"], "value.out-of-bounds"),
+    (
+        "string",
+        {"min": 2, "max": 3},
+        ["ab", "äöü", "😀😀"],
+        ["", "a", "abcd"],
+        "value.out-of-bounds",
+    ),
     ("keyword", {"max": 3}, ["abc"], ["abcd"], "value.out-of-bounds"),
     ("long", {"min": -1, "max": 5}, [-1, 5], [-2, 6], "value.out-of-bounds"),
     ("double", {"min": 0, "max": 0.5}, [0, 0.5], [-1e-300, 0.5000001], "value.out-of-bounds"),
     ("bigint", {"max": "9" * 30}, ["9" * 30], ["1" + "0" * 30], "value.out-of-bounds"),
-    ("bigdec", {"min": "0.10", "max": "10"}, ["0.1", "10.0"], ["0.09", "10.01"], "value.out-of-bounds"),
-    ("instant", {"min": "2026-01-01T00:00:00Z"}, ["2026-01-01T01:00:00+01:00"], ["2025-12-31T23:59:59.9Z"],
-     "value.out-of-bounds"),
-]  # fmt: skip
+    (
+        "bigdec",
+        {"min": "0.10", "max": "10"},
+        ["0.1", "10.0"],
+        ["0.09", "10.01"],
+        "value.out-of-bounds",
+    ),
+    (
+        "instant",
+        {"min": "2026-01-01T00:00:00Z"},
+        ["2026-01-01T01:00:00+01:00"],
+        ["2025-12-31T23:59:59.9Z"],
+        "value.out-of-bounds",
+    ),
+]
 
 
 @pytest.mark.parametrize("number", range(len(CONSTRAINTS)))

@@ -25,9 +25,9 @@ def populate(shop: Database, dice: random.Random) -> None:
     ]
     for maker in makers[1:]:
         shop.update(maker, {"maker/parent": dice.choice(makers)})
-    items = []
+    items: list[int] = []
     for n in range(30):
-        slots = {"item/name": dice.choice(NAMES), "item/stock": dice.randrange(4)}
+        slots: dict[str, Any] = {"item/name": dice.choice(NAMES), "item/stock": dice.randrange(4)}
         if dice.random() < 0.7:
             slots["item/price"] = f"{dice.randrange(-3, 4)}.{dice.randrange(3)}"
         if dice.random() < 0.7:

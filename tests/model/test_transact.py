@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any
 
 from sandbar import Conflict, Database
 from tests.model.shop import item, problem_of, refused, slots_of
 
 
-def create(cls: str, temp: str | None = None, **slots: Any) -> dict[str, Any]:
+def create(cls: str, temp: Any = None, **slots: Any) -> dict[str, Any]:
     """A create operation; `item_name` means `item/name`."""
     named = {key.replace("_", "/", 1): value for key, value in slots.items()}
     return {"op": "create", "class": cls, "slots": named, "temp": temp}
@@ -38,7 +39,7 @@ def test_operations_refer_to_each_other_by_temporary_id_also_forwards(shop: Data
     assert slots_of(shop, temps["one"])["line/item"] == temps["hat"]
     assert slots_of(shop, temps["two"])["line/item"] == "my/cap"
     assert slots_of(shop, temps["hat"])["item/like"] == [temps["hat"]]
-    assert [outcome.entity_id for outcome in written.outcomes][0] == temps["order"]
+    assert written.outcomes[0].entity_id == temps["order"]
     assert {entity.t for entity in shop.query("dt/Ref").items} == {written.t}
 
 
@@ -93,8 +94,9 @@ def test_a_broken_metamodel_and_its_instances_are_refused_together(db: Database)
     ):
         before = db.t
         problem_of(
-            lambda slots=slots: db.transact(  # type: ignore[misc]
-                [create("dt/Class", db_ident="new/T", **slots), create("new/T", db_ident="my/t")]
+            partial(
+                db.transact,
+                [create("dt/Class", db_ident="new/T", **slots), create("new/T", db_ident="my/t")],
             )
         )
         assert db.t == before
@@ -178,7 +180,7 @@ def test_an_entity_deleted_in_a_transaction_cannot_be_referred_to_by_it(shop: Da
         [{"op": "delete", "entity": hat}, {"op": "update", "entity": hat, "set": {}}],
     ):
         before = shop.t
-        problem_of(lambda operations=operations: shop.transact(operations))  # type: ignore[misc]
+        problem_of(partial(shop.transact, operations))
         assert shop.t == before
 
 
