@@ -51,6 +51,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reports = [report for kind in terminalreporter.stats.values() for report in kind]
     if any(getattr(report, "nodeid", "").startswith("tests/house/") for report in reports):
         write_figures(terminalreporter.write_line)
+    for report in reports:
+        _write_measured(terminalreporter, report)
+
+
+def _write_measured(terminalreporter: pytest.TerminalReporter, report: object) -> None:
+    """Say what a test has measured: seeds, kills, losses."""
+    properties = getattr(report, "user_properties", ())
+    figures = [text for key, text in properties if key == "figure"]
+    if figures and getattr(report, "when", "") == "call":
+        name = getattr(report, "nodeid", "").removeprefix("tests/")
+        terminalreporter.write_line(f"{name}: {'; '.join(figures)}")
 
 
 @pytest.fixture(scope="session")

@@ -59,17 +59,3 @@ def postgres_admin(fresh_postgres: str) -> str:
 def postgres_app(postgres_admin: str) -> str:
     """The servers' address of the same database."""
     return install(postgres_admin)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what was measured, test by test."""
-    for reports in terminalreporter.stats.values():
-        for report in reports:
-            name = getattr(report, "nodeid", "")
-            figures = [
-                text for key, text in getattr(report, "user_properties", ()) if key == "figure"
-            ]
-            if name.startswith("tests/fault/") and figures and report.when == "call":
-                terminalreporter.write_line(
-                    f"{name.removeprefix('tests/fault/')}: {'; '.join(figures)}"
-                )

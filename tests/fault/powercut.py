@@ -23,7 +23,7 @@ from sandbar.store.plan import Change, Transaction
 from sandbar.store.sqlite.connection import open_writer
 from sandbar.store.sqlite.reads import QUERIES
 from sandbar.store.sqlite.session import SqliteConnector
-from sandbar.store.sqlite.store import _bring_up_to_date
+from sandbar.store.sqlite.upgrade import bring_up_to_date
 
 SECTOR = 512
 CHECKPOINT_PAGES = 60  # often, so that many cuts fall into a checkpoint
@@ -117,7 +117,7 @@ def exclusive(connection: apsw.Connection) -> None:
 
 def prepare_workspace(path: Path) -> dict[str, bytes]:
     """A database with an empty workspace; everything of it counts as synced."""
-    _bring_up_to_date(str(path))
+    bring_up_to_date(str(path))
     connection = open_writer(str(path))
     connection.execute(QUERIES.create_workspace, ("main", 1))
     connection.close()

@@ -35,7 +35,7 @@ def test_a_command_beside_a_busy_writer(
     say(f"open and write: p50 {p50_ms:.0f} ms, most {most_ms:.0f} ms beside {answers} writes")
     assert answers > COMMANDS, "the writer was not busy"
     # One straggler is let pass: SQLite's own way of waiting may sleep through several pauses.
-    assert sorted(waits_s)[-2] < TURN_WITHIN_S
+    assert sorted(waits_s)[-1] < TURN_WITHIN_S
     with sandbar.open(path) as db:
         for number in range(COMMANDS):
             tag = f"command-{number}"

@@ -6,7 +6,9 @@ The dictionary is a second, much simpler reading of the rules: whole entities, n
 from __future__ import annotations
 
 import copy
-from typing import Any
+from collections.abc import Iterator
+from itertools import count
+from typing import Any, ClassVar
 
 import hypothesis.strategies as st
 import pytest
@@ -149,12 +151,14 @@ def listed(value: Any) -> list[Any]:
 class Machine(RuleBasedStateMachine):
     """One step at a time on all three."""
 
-    databases: list[Database]
+    places: ClassVar[tuple[Place, Place]]  # given by the test
+    counter: ClassVar[Iterator[int]]
 
     @initialize()
     def begin(self) -> None:
         """A new workspace on each."""
-        self.open()
+        name = f"{self.places[0].workspace}-{next(self.counter)}"
+        self.databases: list[Database] = [place.open(name) for place in self.places]
         self.model = Dictionary()
         self.ids: list[int] = []
         self.count = 0
@@ -168,9 +172,10 @@ class Machine(RuleBasedStateMachine):
             )
         self.model.past[self.databases[0].t] = {}
 
-    def open(self) -> None:
-        """Filled in by the test."""
-        raise NotImplementedError
+    def teardown(self) -> None:
+        """Let go of both."""
+        for place in self.places:
+            place.close()
 
     def pick(self, number: int) -> int:
         """An entity, perhaps one that is gone; or one that never was."""
@@ -437,17 +442,10 @@ class Machine(RuleBasedStateMachine):
 
 def drive(pair: tuple[Place, Place], examples: int, steps: int) -> None:
     """Run the machine on these two databases, each example in workspaces of its own."""
-    left, right = pair
-    number = iter(range(10**9))
 
     class Driven(Machine):
-        def open(self) -> None:
-            name = f"{left.workspace}-{next(number)}"
-            self.databases = [place.open(name) for place in pair]
-
-        def teardown(self) -> None:
-            left.close()
-            right.close()
+        places = pair
+        counter = count()
 
     run_state_machine_as_test(
         Driven,

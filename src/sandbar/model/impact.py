@@ -130,10 +130,11 @@ def _migrate_one(unit: Unit, op: Migrate, cls: Class, id: int) -> None:
         return
     unit.touched.add(id)
     for old, new in op.rename.items():
-        stored = draft.doc.pop(unit.base_schema.property_named(old).key, None)
-        if stored is not None:
-            property = unit.slot_of(cls, new)
-            unit.put(draft, property, decode_slot(property, stored, unit.resolve))
+        was, property = unit.base_schema.property_named(old), unit.slot_of(cls, new)
+        values = was.values(draft.doc.pop(was.key, None))
+        if values:
+            given = values if property.many or len(values) > 1 else values[0]
+            unit.put(draft, property, decode_slot(property, given, unit.resolve))
     for name in op.clear:
         draft.doc.pop(unit.base_schema.property_named(name).key, None)
     for name, given in op.fill.items():

@@ -17,7 +17,7 @@ from sandbar.model.properties import Property
 from sandbar.model.results import Outcome
 from sandbar.model.schema import Class
 from sandbar.model.soundness import check_definition
-from sandbar.model.unit import KEYWORD, Draft, Hashed, Unit, conflict_if_moved, problem_finding
+from sandbar.model.unit import KEYWORD, Draft, Hashed, Unit, problem_finding
 
 
 def perform(unit: Unit, operations: Sequence[Operation]) -> list[Outcome]:
@@ -35,6 +35,7 @@ class _Performance:
         self.announced: set[int] = set()
         self.temps: set[str] = set()
         self._only: Problem | None = None
+        self._all_conflicts = True
         self._known: dict[str, Class | None] = {}
 
     def run(self) -> list[Outcome]:
@@ -59,7 +60,12 @@ class _Performance:
         if len(self.findings) == 1 and not late and self._only is not None:
             raise self._only  # one problem alone keeps its own category
         if self.findings or late:
-            raise refuse("the write is invalid", self.findings + late)
+            refusal = refuse("the write is invalid", self.findings + late)
+            moved = self._only
+            if self._all_conflicts and isinstance(moved, Conflict) and not late:
+                # Whoever retries on conflicts must recognise several of them, too.
+                raise Conflict(moved.code, refusal.message, hint=refusal.hint, data=refusal.data)
+            raise refusal
 
     def _guard(self, at: int, act: Any, op: Operation) -> None:
         try:
@@ -69,6 +75,7 @@ class _Performance:
 
     def _note(self, problem: Problem, slot: str | None, at: int) -> None:
         self._only = problem
+        self._all_conflicts = self._all_conflicts and isinstance(problem, Conflict)
         several = at if len(self.operations) > 1 else None
         self.findings.append(problem_finding(problem, slot, several))
 
@@ -181,7 +188,7 @@ class _Performance:
         elif isinstance(op, Delete):
             id = self.unit.resolve(op.entity)
             draft = self._draft(id)
-            conflict_if_moved(draft, op.expect, self.unit.tx.t)
+            _conflict_if_moved(draft, op.expect, self.unit.tx.t)
             gone = delete_entity(self.unit, draft, op.mode)
             self.outcomes[at] = Outcome(id, changed=True, deleted=gone)
         else:
@@ -249,7 +256,7 @@ class _Performance:
     def _update(self, at: int, op: Update) -> None:
         id = self.unit.resolve(op.entity)
         draft = self._draft(id)
-        conflict_if_moved(draft, op.expect, self.unit.tx.t)
+        _conflict_if_moved(draft, op.expect, self.unit.tx.t)
         cls = self.unit.class_of(draft)
         self._set_slots(at, draft, cls, op.set)
         for property, given in self._given(at, cls, op.add):
@@ -329,6 +336,20 @@ class _Performance:
         else:
             result = [value for value in had if key(value) not in keys]
         self.unit.put(draft, property, result)
+
+
+def _conflict_if_moved(draft: Draft, expect: int | None, now: int) -> None:
+    """Refuse when the entity has changed since the caller looked, be it inside this unit."""
+    if expect is None:
+        return
+    t = now if draft.before is None else draft.before.t
+    if expect != t and not (expect == now and draft.is_changed()):
+        raise Conflict(
+            "entity.moved",
+            f"entity {draft.id} was last changed at t={t}, not {expect}",
+            hint="read it again, then repeat the change",
+            data={"t": t, "expect": expect},
+        )
 
 
 def _given_ident(op: Create) -> Any:

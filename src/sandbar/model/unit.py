@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sandbar.errors import Conflict, Incorrect, NotFound, Problem
+from sandbar.errors import Incorrect, NotFound, Problem
 from sandbar.keywords import parse_ident
 from sandbar.model import core
 from sandbar.model.checks import check_required, check_validators, decode_slot
@@ -380,20 +380,6 @@ class Unit:
             else:
                 pairs[property.id, property.kind.index_key(stored)] = None
         return pairs
-
-
-def conflict_if_moved(draft: Draft, expect: int | None, now: int) -> None:
-    """Refuse when the entity has changed since the caller looked, be it inside this unit."""
-    if expect is None:
-        return
-    t = now if draft.before is None else draft.before.t
-    if expect != t and not (expect == now and draft.is_changed()):
-        raise Conflict(
-            "entity.moved",
-            f"entity {draft.id} was last changed at t={t}, not {expect}",
-            hint="read it again, then repeat the change",
-            data={"t": t, "expect": expect},
-        )
 
 
 def problem_finding(problem: Problem, slot: str | None, at: int | None) -> Finding:

@@ -22,6 +22,19 @@ class InDoubt(Unavailable):
     """The connection broke during COMMIT and the outcome could not be found out."""
 
 
+def in_doubt() -> InDoubt:
+    """The answer to a write of which nobody can say whether it was kept."""
+    return InDoubt(
+        "store.in-doubt",
+        "the commit failed, and nobody can say whether it was kept",
+        hint="retry with the same idempotency key, which writes at most once",
+    )
+
+
+class MaybeKept(Unavailable):
+    """COMMIT failed in a way that a crash may still undo: the items are worth another try."""
+
+
 class _NotBegun(Exception):
     """No transaction could be begun, which is no item's fault and no item's to retry."""
 
@@ -50,7 +63,9 @@ class WriteSession(Base, Protocol):
 class Item:
     """One queued transaction and the future of whoever waits for it."""
 
-    __slots__ = ("alone", "deadline_s", "error", "future", "value", "wanted", "work")
+    __slots__ = (
+        "alone", "deadline_s", "error", "future", "is_doubtful", "value", "wanted", "work",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -67,6 +82,13 @@ class Item:
         self.future: Future[Any] = Future()
         self.value: Any = None
         self.error: BaseException | None = None
+        self.is_doubtful = False
+
+    def fail(self, problem: Problem) -> None:
+        """Settle for a failure; after a commit in doubt that is all one can say."""
+        if self.is_doubtful and not isinstance(problem, InDoubt):
+            problem = in_doubt()
+        self.error = problem
 
     def answer(self) -> None:
         """Tell the waiting caller; the last thing that happens to an item."""
@@ -99,7 +121,7 @@ def run_batch(
             waiting = waiting[1:]
     except _NotBegun as not_begun:
         for item in waiting:
-            item.error = not_begun.problem
+            item.fail(not_begun.problem)
         _answer(waiting)
 
 
@@ -131,9 +153,11 @@ def _attempt(
             session.commit()
     except Problem as problem:
         session.rollback()
+        for item in items:
+            item.is_doubtful = item.is_doubtful or isinstance(problem, MaybeKept)
         if alone or isinstance(problem, InDoubt):
             for item in items:
-                item.error = problem
+                item.fail(problem)
             return []
         return items
     except BaseException:

@@ -14,7 +14,7 @@ from psycopg.pq import TransactionStatus
 from sandbar import clock
 from sandbar.errors import Fault, NotFound, Problem, Unavailable
 from sandbar.store.api import Wanted
-from sandbar.store.batch import InDoubt
+from sandbar.store.batch import in_doubt
 from sandbar.store.plan import Pair, Plan
 from sandbar.store.postgres.apply import apply_plan
 from sandbar.store.postgres.arrays import Blobs, Longs, Texts
@@ -217,10 +217,6 @@ class PostgresSession(PostgresReads):
         try:
             was_kept = self._connector.was_kept(self._ws, plan.t, self._nonce)
         except Problem as problem:
-            raise InDoubt(
-                "store.in-doubt",
-                "the connection was lost during the commit, and nobody can say how it ended",
-                hint="retry with the same idempotency key, which writes at most once",
-            ) from problem
+            raise in_doubt() from problem
         if not was_kept:
             raise problem_of(lost) from lost

@@ -6,9 +6,11 @@ from types import TracebackType
 
 import apsw
 
+from sandbar import clock
 from sandbar.errors import Fault, Incorrect, Interrupted, Problem, Unavailable
 
-_BUSY_TIMEOUT_MS = 5_000
+_BUSY_S_MAX = 5.0
+_BUSY_PAUSE_S = 0.001
 _READER_CACHE_KIB = 32_000
 _WRITER_CACHE_KIB = 32_000
 
@@ -39,11 +41,24 @@ def open_reader(path: str) -> apsw.Connection:
 
 def _open(path: str) -> apsw.Connection:
     connection = apsw.Connection(path)
-    connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
+    connection.set_busy_handler(_Patience())
     # Otherwise SQLite plans a statement anew whenever a bound value changes, in the hope of better
     # statistics: that costs three times as much as running it, and our plans have no choices.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     return connection
+
+
+class _Patience:
+    """Asks every millisecond: SQLite's own handler sleeps through the pauses of a busy writer."""
+
+    def __init__(self) -> None:
+        self._until_s = 0.0
+
+    def __call__(self, tries: int) -> bool:
+        if tries == 0:
+            self._until_s = clock.monotonic_s() + _BUSY_S_MAX
+        clock.pause_s(_BUSY_PAUSE_S)
+        return clock.monotonic_s() < self._until_s
 
 
 class _Translated:

@@ -1,3 +1,15 @@
+-- name: table_count
+SELECT count(*) FROM sqlite_schema
+
+-- name: has_migrations
+SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'migration'
+
+-- name: migration_number
+SELECT coalesce(max(number), 0) FROM migration
+
+-- name: note_migration
+INSERT INTO migration (number, name) VALUES (?, ?)
+
 -- name: workspace_by_name
 SELECT ws FROM workspace WHERE name = ?
 

@@ -9,6 +9,7 @@ import uuid_utils
 from sandbar import clock
 from sandbar.errors import Fault, Problem
 from sandbar.store.api import Wanted
+from sandbar.store.batch import MaybeKept
 from sandbar.store.plan import PastRow, Plan
 from sandbar.store.rows import Record
 from sandbar.store.scan import level_of
@@ -98,8 +99,13 @@ class SqliteSession(SqliteReads):
         """Commit and sync."""
         if not self._connection.in_transaction:
             raise Fault("store.no-transaction", "the transaction ended before its commit")
-        with translated():
+        try:
             self._connection.execute("COMMIT")
+        except apsw.IOError as error:
+            # The commit may stand in the log without being synced; recovery would believe it.
+            raise MaybeKept("store.io", "the disk refused to sync a commit") from error
+        except apsw.Error as error:
+            raise problem_of(error) from error
 
     def rollback(self) -> None:
         """Give up, if there is anything left to give up."""

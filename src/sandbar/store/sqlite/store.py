@@ -6,7 +6,6 @@ import atexit
 import fcntl
 import os
 import secrets
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -19,16 +18,15 @@ import apsw
 from sandbar.errors import Conflict, Unavailable
 from sandbar.store.api import NOTHING_WANTED, Wanted
 from sandbar.store.batch import Item
-from sandbar.store.migrate import migrations_of, schema_of
 from sandbar.store.plan import Transaction
 from sandbar.store.rows import Head, Row
 from sandbar.store.scan import Key
 from sandbar.store.sqlite.connection import open_reader, open_writer, translated
 from sandbar.store.sqlite.reads import QUERIES, SqliteReads
 from sandbar.store.sqlite.session import SqliteConnector
+from sandbar.store.sqlite.upgrade import bring_up_to_date
 from sandbar.store.writer import Writer
 
-PACKAGE = "sandbar.store.sqlite"
 _IDLE_READERS_MAX = 8
 
 T = TypeVar("T")
@@ -40,7 +38,7 @@ class SqliteStore:
     def __init__(self, path: str | Path, *, server: bool = False) -> None:
         self._path = str(path)
         self._server_lock = _lock_for_server(self._path) if server else None
-        _bring_up_to_date(self._path)
+        bring_up_to_date(self._path)
         self._readers: deque[apsw.Connection] = deque()
         self._closed = False
         self._writer = Writer(lambda: SqliteConnector(self._path), workers=1, yields=True)
@@ -163,45 +161,6 @@ class SqliteStore:
 def _head_and_row(columns: Any) -> tuple[Head, Row | None]:
     t, generation, epoch, id, cls, since, doc = columns
     return Head(t, generation, epoch), None if doc is None else Row(id, cls, since, doc)
-
-
-_first_opening = threading.Lock()
-
-
-def _bring_up_to_date(path: str) -> None:
-    """Make the tables of a new file, or run the migrations that an old one lacks."""
-    with _first_opening:
-        connection = open_writer(path)
-        try:
-            with translated():
-                _migrate(connection)
-        finally:
-            connection.close()
-
-
-def _migrate(connection: apsw.Connection) -> None:
-    migrations = migrations_of(PACKAGE)
-    connection.execute("BEGIN IMMEDIATE")
-    is_new = connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
-    if is_new:
-        connection.execute(schema_of(PACKAGE))
-        missing = migrations
-    else:
-        number = connection.execute("SELECT max(number) FROM migration").get
-        missing = [m for m in migrations if m.number > number]
-        for migration in missing:
-            connection.execute(migration.sql)
-        if number > len(migrations):
-            connection.execute("ROLLBACK")
-            raise Conflict(
-                "store.newer",
-                "this file was written by a newer version of Sandbar",
-                hint="install that version or a later one",
-            )
-    connection.executemany(
-        "INSERT INTO migration (number, name) VALUES (?, ?)", [m[:2] for m in missing]
-    )
-    connection.execute("COMMIT")
 
 
 def _lock_for_server(path: str) -> int:
