@@ -14,7 +14,7 @@ from sandbar import Database, Problem
 from tests.model.shop import item
 
 LIMIT_S = 0.05
-SLOW_STORE = 3  # a busy machine and a remote store may take this many times as long
+ATTEMPTS = 4  # a busy machine may be slow once, but not always
 SURROGATE = "\ud800"
 HUGE = 2**70
 
@@ -170,16 +170,19 @@ WRONG_CLASS_DEFINITIONS: list[Any] = [
 def check(db: Database, call: Callable[[], Any], what: object) -> None:
     """The call raises a Problem with a hint, soon, and writes nothing."""
     before = db.t
-    start = time.perf_counter()
-    problem = refusal(call)
-    took = time.perf_counter() - start
     shown = reprlib.repr(what)
+    for _ in range(ATTEMPTS):
+        start = time.perf_counter()
+        problem = refusal(call)
+        took = time.perf_counter() - start
+        if took < LIMIT_S:
+            break
     assert problem is not None, f"accepted: {shown}"
     assert problem.code
     assert problem.message
     assert len(str(problem)) < 2_000, shown
     assert problem.hint, (shown, problem.code, problem.message)
-    assert took < LIMIT_S * SLOW_STORE, (shown, took)
+    assert took < LIMIT_S, (shown, took)
     assert str(problem).encode()  # it can be shown to anybody
     assert db.t == before, shown
 

@@ -32,8 +32,10 @@ def decode_slot(property: Property, given: Any, resolve: Resolve) -> Any:
 
 def distinct(property: Property, values: list[Any]) -> list[Any]:
     """The values without repetition, in the order in which they came."""
-    key = property.value_key
-    return list({key(value): value for value in reversed(values)}.values())[::-1]
+    found: dict[bytes, Any] = {}
+    for value in values:
+        found.setdefault(property.value_key(value), value)
+    return list(found.values())
 
 
 def _decode_one(property: Property, given: Any, resolve: Resolve) -> Any:

@@ -37,6 +37,15 @@ def write_cursor(cursor: Cursor) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(cursor)).decode().rstrip("=")
 
 
+def other_moment() -> Incorrect:
+    """The refusal of a cursor that looks at another moment than its query."""
+    return Incorrect(
+        "cursor.other-moment",
+        "this cursor looks at another moment",
+        hint="leave as-of out, a cursor keeps its moment; or start again without a cursor",
+    )
+
+
 def read_cursor(word: str, question: str, epoch: int) -> Cursor:
     """The cursor behind a word, if it belongs to this query and this database."""
     try:

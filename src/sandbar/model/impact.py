@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sandbar.errors import Conflict, Incorrect, Problem
 from sandbar.model import core
 from sandbar.model.checks import check_required, check_validators, decode_slot
-from sandbar.model.documents import Doc, read_doc
+from sandbar.model.documents import Doc, exact, read_doc
 from sandbar.model.findings import Finding, data_of, finding_of
 from sandbar.model.operations import OPERATIONS_MAX, Migrate
 from sandbar.model.properties import Property
@@ -53,6 +53,8 @@ def conclude(unit: Unit, checked: Checked = NOTHING_CHECKED) -> None:
         unit.finish()
         return
     affected = affected_by(unit)
+    for item in affected:
+        _rewrap(unit, item)
     unit.finish()
     known = checked.classes if checked.generation == unit.base_schema.generation else frozenset()
     since = unit.tx.changed_since(checked.t) if known else []
@@ -115,13 +117,17 @@ def migrate_instances(unit: Unit, op: Migrate) -> int:
         for row in list(instances(unit, cls)):
             count += 1
             if count > OPERATIONS_MAX:
-                raise Incorrect(
-                    "migrate.too-many",
-                    f"more than {OPERATIONS_MAX} instances",
-                    hint="repair them in several transactions first",
-                )
+                raise _too_many()
             _migrate_one(unit, op, cls, row.id)
     return count
+
+
+def _too_many() -> Incorrect:
+    return Incorrect(
+        "migrate.too-many",
+        f"more than {OPERATIONS_MAX} instances",
+        hint="repair them in several transactions first",
+    )
 
 
 def _migrate_one(unit: Unit, op: Migrate, cls: Class, id: int) -> None:
@@ -199,6 +205,30 @@ def _compare(before: Class, after: Class) -> Affected:
     return Affected(after, recheck, removed, reindex, whole)
 
 
+def _rewrap(unit: Unit, item: Affected) -> None:
+    """A slot that now takes many values, or only one, keeps those that fit."""
+    turned = turned_slots(unit, item)
+    for count, row in enumerate(instances(unit, item.cls) if turned else (), 1):
+        if count > OPERATIONS_MAX:
+            raise _too_many()
+        draft = unit.load(row.id)
+        if draft is None or draft.doc is None or draft.old is None:
+            continue
+        for property in turned:
+            stored = draft.doc.get(property.key)
+            if stored is None or stored != draft.old.get(property.key):
+                continue  # this transaction has written it, by the new rules
+            if property.many:
+                draft.doc[property.key] = [stored]
+            elif len(stored) == 1:
+                draft.doc[property.key] = stored[0]
+
+
+def turned_slots(unit: Unit, item: Affected) -> list[Property]:
+    """The slots whose cardinality has changed."""
+    return [p for p in item.recheck if unit.base_schema.property_by_id(p.id).many != p.many]
+
+
 def _findings(unit: Unit, item: Affected, row: Row, doc: Doc) -> list[Finding]:
     cls = item.cls
     findings = [
@@ -229,7 +259,7 @@ def _recheck(unit: Unit, property: Property, stored: Any) -> list[Finding]:
         message = "the slot holds several values, but now takes one"
         return [Finding(code="slot.single", message=message, slot=property.ident)]
     try:
-        if decode_slot(property, stored, unit.resolve) != stored:
+        if exact(decode_slot(property, stored, unit.resolve)) != exact(stored):
             message = "the value would have to be stored in another form"
             return [Finding(code="value.form", message=message, slot=property.ident)]
         if property.target is not None:

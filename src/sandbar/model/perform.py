@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from sandbar.errors import Conflict, Forbidden, Incorrect, NotFound, Problem
 from sandbar.keywords import parse_ident
 from sandbar.model import core
@@ -34,8 +36,9 @@ class _Performance:
         self.ids: dict[int, tuple[Class, int, bool]] = {}
         self.announced: set[int] = set()
         self.temps: set[str] = set()
+        self.about: dict[int, int] = {}  # updated entities, and by which operation
         self._only: Problem | None = None
-        self._all_conflicts = True
+        self._kinds: set[type[Problem]] = set()
         self._known: dict[str, Class | None] = {}
 
     def run(self) -> list[Outcome]:
@@ -54,18 +57,30 @@ class _Performance:
         self._refuse_if_wrong(self.unit.check_touched())
         return [outcome for outcome in self.outcomes if outcome is not None]
 
-    def _refuse_if_wrong(self, late: list[Finding]) -> None:
-        named = {finding.slot for finding in self.findings}
-        late = [found for found in late if found.slot not in named]
-        if len(self.findings) == 1 and not late and self._only is not None:
-            raise self._only  # one problem alone keeps its own category
-        if self.findings or late:
-            refusal = refuse("the write is invalid", self.findings + late)
-            moved = self._only
-            if self._all_conflicts and isinstance(moved, Conflict) and not late:
-                # Whoever retries on conflicts must recognise several of them, too.
-                raise Conflict(moved.code, refusal.message, hint=refusal.hint, data=refusal.data)
-            raise refusal
+    def _refuse_if_wrong(self, late: list[tuple[int, Finding]]) -> None:
+        named = {(finding.at, finding.slot) for finding in self.findings}
+        for id, found in late:
+            at = self._operation_on(id)
+            if (at, found.slot) not in named:
+                self.findings.append(msgspec.structs.replace(found, at=at))
+                self._kinds.add(Incorrect)
+        if not self.findings:
+            return
+        refusal = refuse("the write is invalid", self.findings)
+        first = self._only
+        if first is not None and (len(self.findings) == 1 or self._kinds == {Conflict}):
+            # One problem alone keeps its category, and several conflicts are still a conflict.
+            slot = self.findings[0].slot
+            message = f"{slot}: {first.message}" if slot else first.message
+            data = first.data | refusal.data
+            raise type(first)(first.code, message, hint=refusal.hint, data=data)
+        raise refusal
+
+    def _operation_on(self, id: int) -> int | None:
+        """Which of several operations was about this entity."""
+        if len(self.operations) == 1:
+            return None
+        return next((at for at, (_, made, _) in self.ids.items() if made == id), self.about.get(id))
 
     def _guard(self, at: int, act: Any, op: Operation) -> None:
         try:
@@ -74,8 +89,8 @@ class _Performance:
             self._note(problem, None, at)
 
     def _note(self, problem: Problem, slot: str | None, at: int) -> None:
-        self._only = problem
-        self._all_conflicts = self._all_conflicts and isinstance(problem, Conflict)
+        self._only = self._only or problem
+        self._kinds.add(type(problem))
         several = at if len(self.operations) > 1 else None
         self.findings.append(problem_finding(problem, slot, several))
 
@@ -193,8 +208,9 @@ class _Performance:
             self.outcomes[at] = Outcome(id, changed=True, deleted=gone)
         else:
             assert isinstance(op, Migrate)
+            cls = self.unit.schema.class_named(op.class_)
             count = migrate_instances(self.unit, op)
-            self.outcomes[at] = Outcome(count, changed=bool(count))
+            self.outcomes[at] = Outcome(cls.id, cls.ident, changed=bool(count), migrated=count)
 
     def _draft(self, id: int) -> Draft:
         draft = self.unit.load(id)
@@ -264,7 +280,9 @@ class _Performance:
         for property, given in self._given(at, cls, op.remove):
             self._combine(at, draft, property, given, adding=False)
         self.unit.touched.add(id)
-        self.outcomes[at] = Outcome(id, _ident(draft), changed=draft.is_changed())
+        self.about[id] = at
+        has_changed = draft.is_changed() or id in self.unit.tx.changed_ids  # a secret did
+        self.outcomes[at] = Outcome(id, _ident(draft), changed=has_changed)
 
     def _set_slots(self, at: int, draft: Draft, cls: Class, slots: dict[str, Any]) -> None:
         doc = draft.doc

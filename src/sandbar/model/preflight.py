@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from sandbar.errors import Fault, Problem
 from sandbar.model import core
-from sandbar.model.impact import PAGE, Checked, affected_by, report_on
+from sandbar.model.impact import PAGE, Checked, affected_by, report_on, turned_slots
 from sandbar.model.operations import Create, Migrate, Operation, Update
 from sandbar.model.perform import perform
 from sandbar.model.schema import Class, Schema
@@ -41,7 +41,8 @@ def preflight(
     large = [
         item
         for item in affected_by(unit)
-        if not item.reindex and len(base.page(item.cls, None, state.t)) == PAGE
+        if not (item.reindex or turned_slots(unit, item))
+        and len(base.page(item.cls, None, state.t)) == PAGE
     ]
     report_on(unit, large, lambda item: base.instances(item.cls, state.t))
     return Checked(state.generation, state.t, frozenset(item.cls.id for item in large))

@@ -125,6 +125,13 @@ class _Walk:
                 hint='for example "footwear/price"',
             )
         property = self.view.schema.property_named(order_by.removeprefix("-"))
+        schema = self.view.schema
+        if not any(property.key in schema.class_by_id(id).by_key for id in self.classes):
+            raise Incorrect(
+                "slot.unknown",
+                f"{self.cls.ident} has no slot {property.ident}",
+                hint=f"class.slots {self.cls.ident} lists its slots",
+            )
         if property.many or not property.indexed:
             raise Unsupported(
                 "query.order",
@@ -247,8 +254,15 @@ class _Walk:
     def _inverse(self, property: Property, id: int) -> list[int]:
         assert property.inverse_of is not None
         drive = Equals(property.inverse_of, (_REF.index_key(id),))
-        found = self.view.source.scan(Scan(drive, _SORTED_ROWS_MAX, as_of=self.view.as_of))
-        return [row.id for row in found]
+        ids: list[int] = []
+        after: Position | None = None
+        while True:
+            scan = Scan(drive, _CHUNK_MAX, after=after, as_of=self.view.as_of)
+            page = self.view.source.scan(scan)
+            ids += [row.id for row in page]
+            if len(page) < _CHUNK_MAX:
+                return ids
+            after = Position(page[-1].key, page[-1].id)
 
     def _ids(self, drive: Equals | Between, node: Node, limit: int) -> list[int] | None:
         """Ids of all entities that satisfy `node`, or None if the walk finds too many."""

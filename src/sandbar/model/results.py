@@ -23,6 +23,7 @@ class Outcome(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, g
     created: bool = False
     changed: bool = False
     deleted: list[int] = []
+    migrated: int = 0
     differs: list[str] = []
 
 

@@ -96,11 +96,11 @@ def _catch_up(known: Schema, source: SchemaSource) -> Schema:
         if t > known.t:
             ids.update(*(tx.ids for tx in source.transactions(after=t - 1, limit=1)))
     rows = {row.id: row for row in source.entities(sorted(ids))}
-    metaclasses = known.metaclasses | {id for id in ids if id in rows}
+    # The same transaction may have written data; only instances of metaclasses are schema.
     fresh: dict[int, tuple[int, Doc] | None] = {
         id: (rows[id].cls, read_doc(rows[id].doc)) if id in rows else None
         for id in ids
-        if id not in rows or rows[id].cls in metaclasses
+        if (rows[id].cls in known.metaclasses if id in rows else id in known.docs)
     }
     schema = known.advance(fresh, source.state.generation, changes)
     if schema.metaclasses == known.metaclasses:

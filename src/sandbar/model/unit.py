@@ -228,19 +228,19 @@ class Unit:
 
     # --- checking ----------------------------------------------------------------------------
 
-    def check_touched(self) -> list[Finding]:
+    def check_touched(self) -> list[tuple[int, Finding]]:
         """Everything that is wrong with the drafts touched since the last check."""
         findings = self.check(self.touched)
         self.touched.clear()
         return findings
 
-    def check(self, ids: Iterable[int]) -> list[Finding]:
-        """Everything that is wrong with these drafts."""
-        findings: list[Finding] = []
+    def check(self, ids: Iterable[int]) -> list[tuple[int, Finding]]:
+        """Everything that is wrong with these drafts, each with the draft's id."""
+        findings: list[tuple[int, Finding]] = []
         for id in sorted(ids):
             draft = self.drafts[id]
             if draft.doc is not None:
-                findings += self._check(draft)
+                findings += [(id, found) for found in self._check(draft)]
         return findings
 
     def _check(self, draft: Draft) -> list[Finding]:

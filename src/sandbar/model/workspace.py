@@ -14,6 +14,7 @@ from sandbar import clock
 from sandbar.errors import Incorrect, Problem
 from sandbar.model import core
 from sandbar.model.bootstrap import install_metamodel, read_metamodel
+from sandbar.model.cursors import other_moment
 from sandbar.model.definitions import Definitions, definition_operations
 from sandbar.model.history import changes_between, history_of
 from sandbar.model.introspection import Introspection
@@ -67,6 +68,9 @@ class Workspace:
 
     def schema(self, as_of: Moment | None = None) -> Introspection:
         """The metamodel, now or as of the past."""
+        unit = self._writes.open_unit()
+        if unit is not None and as_of is None:
+            return Introspection(unit.schema)
         with self._view(as_of) as (_, schema, _t):
             return Introspection(schema)
 
@@ -166,6 +170,8 @@ class Workspace:
             state = snapshot.state
             resume = cursor_of(question, state.epoch)
             t = moment_t(as_of, state.t, snapshot) if as_of is not None else state.t
+            if resume is not None and as_of is not None and resume.t != t:
+                raise other_moment()
             t = t if resume is None else min(resume.t, state.t)
             past = None if t == state.t else t
             now = self._schemas.current(snapshot)
@@ -179,7 +185,7 @@ class Workspace:
         """What happened to an entity, oldest first: who, when, why, and which slots."""
         _check_window("history", after, limit)
         with self._view(None) as (snapshot, schema, _):
-            id = self._id_ever(snapshot, schema, entity)
+            id = resolve(snapshot, schema, entity, None)
             versions = snapshot.versions(id, after=after, limit=limit)
             previous = self._version_at(snapshot, id, after) if after else None
             if not versions and previous is None:
@@ -194,7 +200,7 @@ class Workspace:
     def diff(self, entity: Any, before: Moment, after: Moment | None = None) -> list[SlotChange]:
         """The slots in which an entity differs between two moments (the second: now)."""
         with self._view(None) as (snapshot, schema, _):
-            id = self._id_ever(snapshot, schema, entity)
+            id = resolve(snapshot, schema, entity, None)
             now = snapshot.state.t
             old = self._version_at(snapshot, id, moment_t(before, now, snapshot))
             last = now if after is None else moment_t(after, now, snapshot)
@@ -226,7 +232,7 @@ class Workspace:
             view = View(recorder, schema, snapshot.state.t, 0, None)
             question = Question(class_, where, order_by)
             answer(view, question, None, lambda e: resolve(snapshot, schema, e, None))
-            return "\n".join(recorder.plans)
+            return "\n".join(dict.fromkeys(recorder.plans))
 
     def secret_matches(self, entity: Any, slot: str, candidate: str) -> bool:
         """Whether the candidate is the secret that a slot keeps the hash of."""
@@ -272,10 +278,6 @@ class Workspace:
         return self._writes.run(work, principal, reason)
 
     # --- the past ----------------------------------------------------------------------------
-
-    def _id_ever(self, snapshot: Snapshot, schema: Schema, entity: Any) -> int:
-        """The id of an entity that may be gone: a name is first looked for among the living."""
-        return resolve(snapshot, schema, entity, None)
 
     def _version_at(self, snapshot: Snapshot, id: int, t: int) -> Version | None:
         row: Row | None = snapshot.entity_as_of(id, t)

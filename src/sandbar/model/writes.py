@@ -12,6 +12,7 @@ import msgspec
 
 from sandbar import clock
 from sandbar.errors import Conflict, Fault, Incorrect
+from sandbar.model.cursors import other_moment
 from sandbar.model.documents import write_doc
 from sandbar.model.impact import NOTHING_CHECKED, Checked, conclude
 from sandbar.model.naming import unknown_entity
@@ -19,7 +20,7 @@ from sandbar.model.operations import BYTES_MAX, Operation, parse_operations
 from sandbar.model.perform import perform
 from sandbar.model.prefetch import wanted_by
 from sandbar.model.preflight import preflight
-from sandbar.model.queries import Question, View, answer
+from sandbar.model.queries import Question, View, answer, cursor_of
 from sandbar.model.rendering import render
 from sandbar.model.results import Entity, Page, Receipt, Written
 from sandbar.model.schema import Schema
@@ -72,7 +73,7 @@ class Writes:
             # A stale schema only costs a second attempt, so the first one does without a look.
             schema = self._latest(attempt > 0)
             ready = hash_secrets(schema, operations)
-            digest = _digest(ready) if key is not None or len(ready) > 1 else ""
+            digest = _digest(ready)
 
             checked = preflight(self._store, self._ws, schema, ready) or NOTHING_CHECKED
 
@@ -96,8 +97,10 @@ class Writes:
         raise Conflict("schema.moving", "the schema keeps changing under this write", hint="retry")
 
     def run(self, work: Callable[[], T], principal: str, reason: str | None) -> T:
-        """Run a function as one transaction."""
+        """Run a function as one transaction; inside another one, as part of it."""
         _check_request(principal, reason, None)
+        if self.open_unit() is not None:
+            return work()
 
         def body(tx: Transaction) -> T:
             tx.attribute(principal, reason)
@@ -122,11 +125,14 @@ class Writes:
         return render(unit.schema, [row], _Inside(unit))[0]
 
     def query(self, unit: Unit, question: Question) -> Page:
-        """A query as the open transaction sees it; it pages no further than one page."""
+        """A query as the open transaction sees it."""
         unit.tx.require_alone()
         unit.settle()
+        resume = cursor_of(question, unit.tx.epoch)
+        if resume is not None and resume.t != unit.tx.t:
+            raise other_moment()
         view = View(unit.tx, unit.schema, unit.tx.t, unit.tx.epoch, None)
-        return answer(view, question, None, unit.resolve)
+        return answer(view, question, resume, unit.resolve)
 
     def _write(
         self,

@@ -74,6 +74,8 @@ _REFUSED = (Incorrect, "store.refused", "PostgreSQL refused the role", "check th
 _IO = (Unavailable, "store.io", "the disk refused a read or a write", None)
 _INTERRUPTED = (Interrupted, "store.interrupted", "the statement was interrupted", None)
 
+_REFUSAL_WORDS = ("authentication failed", "does not exist", "pg_hba.conf", "is not permitted")
+
 # By SQLSTATE, or its first characters; the longest match counts.
 _PROBLEMS: dict[str, tuple[type[Problem], str, str, str | None]] = {
     "08": _LOST,
@@ -166,7 +168,9 @@ def problem_of(error: psycopg.Error) -> Problem:
 def _problem_without_state(error: psycopg.Error) -> Problem:
     """What the driver says of its own accord."""
     if isinstance(error, errors.OperationalError):
-        kind, code, message, hint = _LOST
+        # libpq gives no SQLSTATE for a connection that was never made, only the server's words.
+        refused = any(words in str(error) for words in _REFUSAL_WORDS)
+        kind, code, message, hint = _REFUSED if refused else _LOST
         return kind(code, message, hint=hint)
     if isinstance(error, errors.DataError):
         return Incorrect("store.unstorable", f"a value cannot be stored: {error}")

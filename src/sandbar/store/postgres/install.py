@@ -21,7 +21,7 @@ from sandbar.store.queries import load_queries
 PACKAGE = "sandbar.store.postgres"
 ROLE = "sandbar_app"
 _Q = load_queries(PACKAGE, "install.sql")
-_HOW = "run sandbar.store.postgres.install.install(owner_url) and use the URL that it returns"
+_HOW = "prepare it with `sandbar migrate URL`, then open the URL that it prints"
 
 
 def install(admin_url: str, *, role: str = ROLE, password: str | None = None) -> str:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from sandbar.errors import Conflict, Unavailable
+from sandbar.errors import Conflict, Incorrect, Unavailable
 from sandbar.store.api import NOTHING_WANTED, Wanted
 from sandbar.store.batch import Item
 from sandbar.store.plan import Transaction
@@ -37,6 +37,12 @@ class SqliteStore:
 
     def __init__(self, path: str | Path, *, server: bool = False) -> None:
         self._path = str(path)
+        if self._path in ("", ":memory:") or self._path.startswith("file:"):
+            raise Incorrect(
+                "store.cannot-open",
+                "several connections share a database, so it needs a file of its own",
+                hint="give a path; a temporary directory will do",
+            )
         self._server_lock = _lock_for_server(self._path) if server else None
         bring_up_to_date(self._path)
         self._readers: deque[apsw.Connection] = deque()
