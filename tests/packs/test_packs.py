@@ -27,7 +27,16 @@ def test_footwear_is_abstract_and_has_eight_subclasses(shop: sandbar.Database) -
     assert shop.schema.is_abstract("zorp/Footwear")
     assert shop.schema.subclasses("zorp/Footwear") == [
         f"zorp/{name}"
-        for name in ["Boot", "FlipFlop", "HighTop", "LowTop", "MoonBoot", "Sandal", "Sneaker", "SpaceBoot"]
+        for name in [
+            "Boot",
+            "FlipFlop",
+            "HighTop",
+            "LowTop",
+            "MoonBoot",
+            "Sandal",
+            "Sneaker",
+            "SpaceBoot",
+        ]
     ]
 
 
