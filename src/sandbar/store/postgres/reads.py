@@ -81,7 +81,7 @@ class PostgresReads:
     def explain(self, scan: Scan) -> str:
         """PostgreSQL's plan for this scan."""
         sql, bindings = compose_scan(self._ws, scan, self.state.t)
-        return "\n".join(line for (line,) in self._all(f"EXPLAIN {sql}", bindings))
+        return "\n".join(line for (line,) in self._all(f"EXPLAIN (COSTS OFF) {sql}", bindings))
 
     def versions(self, id: int, *, after: int, limit: int) -> list[Version]:
         """The versions of an entity with t > `after`, oldest first."""
