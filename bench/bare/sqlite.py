@@ -11,13 +11,13 @@ from bench.bare.contract import NONCE, PRINCIPAL, Doc, decode
 from bench.samples import Batch
 from sandbar.store.sqlite.connection import open_reader, open_writer
 
-_ENTITY = "INSERT INTO entity (ws, id, class, t, doc) VALUES (?, ?, ?, ?, ?)"
+_ENTITY = "INSERT INTO entity (place, class, t, doc) VALUES ((?1 << 40) + ?2, ?3, ?4, ?5)"
 _SLOT = "INSERT INTO slot (ws, property, value, id, since) VALUES (?, ?, ?, ?, ?)"
 _TX = "INSERT INTO tx VALUES (?, ?, ?, ?, NULL, ?, 0, ?)"
 _STATE = "UPDATE workspace SET t = ?, next_id = ?, instant_us = ? WHERE ws = ?"
-_POINT = "SELECT id, class, t, doc FROM entity WHERE ws = ? AND id = ?"
+_POINT = "SELECT id, class, t, doc FROM entity WHERE place = (?1 << 40) + ?2 AND ws = ?1"
 _JOIN = """SELECT e.id, e.class, e.t, e.doc
-FROM slot s CROSS JOIN entity e ON e.ws = s.ws AND e.id = s.id
+FROM slot s CROSS JOIN entity e ON e.place = (s.ws << 40) + s.id
 WHERE s.ws = ? AND s.property = ? AND s.value"""
 _BY_KEY = f"{_JOIN} = ? LIMIT 1"
 _EQUAL = f"{_JOIN} = ? ORDER BY s.id LIMIT ?"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -29,8 +30,13 @@ def pause_s(seconds: float) -> None:
 
 def instant_text(instant_us: int) -> str:
     """`2026-11-15T12:00:00Z`, with as many digits of the second as are needed."""
-    moment = _EPOCH + timedelta(microseconds=instant_us)
-    return moment.isoformat().replace("+00:00", "Z")
+    second, micros = divmod(instant_us, 1_000_000)
+    return f"{_second_text(second)}.{micros:06d}Z" if micros else f"{_second_text(second)}Z"
+
+
+@lru_cache(maxsize=256)
+def _second_text(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).isoformat().removesuffix("+00:00")
 
 
 def instant_us(moment: datetime) -> int:

@@ -60,7 +60,7 @@ def run(connector: _Flaky, count: int) -> list[BaseException | None]:
 
     run_batch(begin, items, lambda tx: None)
     connector.close()
-    return [item.future.exception(timeout=1) for item in items]
+    return [item.future.exception(1) for item in items]
 
 
 def test_a_batch_that_could_not_sync_once_is_run_again(path: str) -> None:

@@ -123,7 +123,11 @@ def test_a_call_that_would_block_an_event_loop_is_refused(postgres_place: Place)
             with pytest.raises(Fault) as caught:
                 call()
             assert caught.value.code == "store.blocking-call"
-        assert (await asyncio.wrap_future(store.submit(ws, creating()))).t == 1
+        loop, answered = asyncio.get_running_loop(), asyncio.Event()
+        answer = store.submit(ws, creating())
+        answer.add_done_callback(lambda _: loop.call_soon_threadsafe(answered.set))
+        await answered.wait()
+        assert answer.result().t == 1
         assert (await asyncio.to_thread(store.point, ws, 1))[1] is not None
 
     asyncio.run(on_the_loop())

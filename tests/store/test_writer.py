@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Future
 
 import pytest
 
 from sandbar import clock
 from sandbar.errors import Fault, Interrupted, Unavailable
+from sandbar.store.answer import Answer
 from sandbar.store.api import Store, Transaction
 from tests.store.conftest import Place, new_workspace
 from tests.store.writing import WAIT_S, Gate, create, creating, current, together, write
@@ -20,7 +20,7 @@ def test_a_future_resolves_only_after_the_commit(store: Store, ws: int, place: P
     for _ in range(30):
         answered = threading.Event()
 
-        def look(future: Future[object], answered: threading.Event = answered) -> None:
+        def look(future: Answer[object], answered: threading.Event = answered) -> None:
             # Runs on the writer's thread at the very moment of the answer; the look itself must
             # not, because a write may be waiting for that thread.
             def ask() -> None:

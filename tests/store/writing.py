@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
 from typing import Any, NamedTuple
 
+from sandbar.store.answer import Answer
 from sandbar.store.api import Store, Transaction, Wanted
 from sandbar.store.plan import Change, Pair
 from sandbar.store.rows import Row
@@ -88,7 +88,7 @@ class Gate:
 
 def together(
     store: Store, ws: int, works: Iterable[Work], *, wanted: Wanted | None = None
-) -> list[Future[Any]]:
+) -> list[Answer[Any]]:
     """Run these in one batch; all are finished when this returns."""
     gate = Gate(store, ws)
     futures = [store.submit(ws, work, wanted=wanted or Wanted()) for work in works]

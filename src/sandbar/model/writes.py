@@ -73,7 +73,7 @@ class Writes:
             # A stale schema only costs a second attempt, so the first one does without a look.
             schema = self._latest(attempt > 0)
             ready = hash_secrets(schema, operations)
-            digest = _digest(ready)
+            digest = _digest(ready, is_kept=key is not None)
 
             checked = preflight(self._store, self._ws, schema, ready) or NOTHING_CHECKED
 
@@ -163,7 +163,7 @@ class Writes:
         """Part of an open transaction: a refused call leaves the unit as it was."""
         tx = unit.tx
         ready = hash_secrets(unit.schema, operations)
-        digest = "" if key is None else _digest(ready)
+        digest = _digest(ready, is_kept=key is not None)
         record = None if key is None else tx.recall(principal, key)
         if record is not None:
             return _replay(record.digest, record.receipt, digest)
@@ -227,7 +227,8 @@ def _plain(value: Any) -> str:
     return "a secret" if isinstance(value, Hashed) else str(value)
 
 
-def _digest(operations: list[Operation]) -> str:
+def _digest(operations: list[Operation], *, is_kept: bool) -> str:
+    """What tells one request from another, if that is needed; refuses what is too large."""
     try:
         text = msgspec.json.encode(operations, enc_hook=_plain, order="deterministic")
     except (TypeError, ValueError, RecursionError) as error:
@@ -242,7 +243,7 @@ def _digest(operations: list[Operation]) -> str:
             f"a transaction has at most {BYTES_MAX} bytes",
             hint="send it in several parts",
         )
-    return hashlib.sha256(text).hexdigest()
+    return hashlib.sha256(text).hexdigest() if is_kept else ""
 
 
 def _receipt(tx: Transaction) -> Receipt:

@@ -8,10 +8,10 @@ pass the same contract tests; what differs is declared nowhere, because nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, TypeVar
 
+from sandbar.store.answer import Answer
 from sandbar.store.plan import Transaction
 from sandbar.store.rows import Head, Record, Row, State, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan
@@ -108,7 +108,7 @@ class Store(Protocol):
         wanted: Wanted = NOTHING_WANTED,
         alone: bool = False,
         deadline_s: float | None = None,
-    ) -> Future[T]:
+    ) -> Answer[T]:
         """Queue a transaction; the future resolves after its commit, never before."""
 
     def open_transaction(self) -> Transaction | None:

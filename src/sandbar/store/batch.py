@@ -8,11 +8,11 @@ so that only the guilty ones fail. Closures must therefore be safe to run more t
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future, InvalidStateError
 from typing import Any, Protocol
 
 from sandbar import clock
 from sandbar.errors import Interrupted, Problem, Unavailable
+from sandbar.store.answer import Answer
 from sandbar.store.api import Wanted, unique_wanted
 from sandbar.store.plan import Base, Plan, RunAlone, Transaction
 from sandbar.store.rows import State
@@ -79,7 +79,7 @@ class Item:
         self.wanted = wanted
         self.alone = alone
         self.deadline_s = deadline_s
-        self.future: Future[Any] = Future()
+        self.future: Answer[Any] = Answer()
         self.value: Any = None
         self.error: BaseException | None = None
         self.is_doubtful = False
@@ -92,13 +92,7 @@ class Item:
 
     def answer(self) -> None:
         """Tell the waiting caller; the last thing that happens to an item."""
-        try:
-            if self.error is not None:
-                self.future.set_exception(self.error)
-            else:
-                self.future.set_result(self.value)
-        except InvalidStateError:
-            pass  # answered already, or the caller has stopped waiting
+        self.future.resolve(self.value, self.error)
 
 
 def run_batch(
@@ -177,7 +171,7 @@ def _plan_items(
     deferred = []
     for item in items:
         item.value = item.error = None
-        if item.future.cancelled():
+        if not item.future.begin():
             continue
         if item.deadline_s is not None and clock.monotonic_s() > item.deadline_s:
             item.error = Interrupted(

@@ -108,10 +108,15 @@ class Plan:
 
     def take(self, change: Change, t: int) -> None:
         """Plan the rows of one entity's change."""
+        id, begun = change.id, self.begun
         for pair in change.ended:
-            self.end(pair, change.id, t)
+            self.end(pair, id, t)
         for pair in change.begun:
-            self.begin(pair, change.id, t)
+            holders = begun.get(pair)
+            if holders is None:
+                begun[pair] = {id: t}
+            else:
+                holders[id] = t
         if change.doc is None:
             self.rows[change.id] = None
             self.versions[change.id, t] = (change.cls, None)

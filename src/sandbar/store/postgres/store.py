@@ -5,11 +5,11 @@ from __future__ import annotations
 import atexit
 import secrets
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from sandbar.errors import NotFound, Unavailable
+from sandbar.store.answer import Answer
 from sandbar.store.api import NOTHING_WANTED, Wanted
 from sandbar.store.batch import Item
 from sandbar.store.plan import Transaction
@@ -95,7 +95,7 @@ class PostgresStore:
         wanted: Wanted = NOTHING_WANTED,
         alone: bool = False,
         deadline_s: float | None = None,
-    ) -> Future[T]:
+    ) -> Answer[T]:
         """Queue a transaction; the future resolves after its commit."""
         item = Item(work, wanted, alone=alone, deadline_s=deadline_s)
         self._writer.submit(ws, item)

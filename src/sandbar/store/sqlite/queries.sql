@@ -28,18 +28,18 @@ UPDATE workspace SET t = ?, generation = ?, next_id = ?, instant_us = ? WHERE ws
 -- name: point
 SELECT (SELECT t FROM workspace WHERE ws = ?1), (SELECT generation FROM workspace WHERE ws = ?1),
        (SELECT epoch FROM workspace WHERE ws = ?1), id, class, t, doc
-FROM entity WHERE ws = ?1 AND id = ?2
+FROM entity WHERE place = (?1 << 40) + ?2 AND ws = ?1
 
 -- name: point_by_key
 SELECT (SELECT t FROM workspace WHERE ws = ?1), (SELECT generation FROM workspace WHERE ws = ?1),
        (SELECT epoch FROM workspace WHERE ws = ?1), id, class, t, doc
-FROM entity WHERE ws = ?1
- AND id = (SELECT id FROM slot WHERE ws = ?1 AND property = ?2 AND value = ?3 LIMIT 1)
+FROM entity WHERE ws = ?1 AND place = (?1 << 40) +
+ (SELECT id FROM slot WHERE ws = ?1 AND property = ?2 AND value = ?3 LIMIT 1)
 
 -- name: point_unless_later
 SELECT (SELECT t FROM workspace WHERE ws = ?1), (SELECT generation FROM workspace WHERE ws = ?1),
        (SELECT epoch FROM workspace WHERE ws = ?1), id, class, t, doc
-FROM entity WHERE ws = ?1 AND id = ?2 AND t <= ?3
+FROM entity WHERE place = (?1 << 40) + ?2 AND ws = ?1 AND t <= ?3
 
 -- name: point_in_past
 SELECT (SELECT t FROM workspace WHERE ws = ?1), (SELECT generation FROM workspace WHERE ws = ?1),
@@ -47,10 +47,10 @@ SELECT (SELECT t FROM workspace WHERE ws = ?1), (SELECT generation FROM workspac
 FROM version WHERE ws = ?1 AND id = ?2 AND t <= ?3 ORDER BY t DESC LIMIT 1
 
 -- name: entity
-SELECT id, class, t, doc FROM entity WHERE ws = ? AND id = ?
+SELECT id, class, t, doc FROM entity WHERE place = (?1 << 40) + ?2 AND ws = ?1
 
 -- name: entity_as_of
-SELECT id, class, t, doc FROM entity WHERE ws = ?1 AND id = ?2 AND t <= ?3
+SELECT id, class, t, doc FROM entity WHERE place = (?1 << 40) + ?2 AND ws = ?1 AND t <= ?3
 UNION ALL
 SELECT id, class, t, doc FROM (
   SELECT id, class, t, doc FROM version WHERE ws = ?1 AND id = ?2 AND t <= ?3
@@ -83,9 +83,9 @@ SELECT digest, receipt, instant_us FROM idempotency WHERE ws = ? AND principal =
 SELECT v.t, v.class, v.doc, x.instant_us, x.principal, x.reason FROM (
   SELECT t, class, doc FROM version WHERE ws = ?1 AND id = ?2 AND t > ?3
     -- A deletion that the same transaction took back is no state.
-    AND t <> coalesce((SELECT t FROM entity WHERE ws = ?1 AND id = ?2), 0)
+    AND t <> coalesce((SELECT t FROM entity WHERE place = (?1 << 40) + ?2 AND ws = ?1), 0)
   UNION ALL
-  SELECT t, class, doc FROM entity WHERE ws = ?1 AND id = ?2 AND t > ?3
+  SELECT t, class, doc FROM entity WHERE place = (?1 << 40) + ?2 AND ws = ?1 AND t > ?3
 ) v JOIN tx x ON x.ws = ?1 AND x.t = v.t
 ORDER BY v.t LIMIT ?4
 
@@ -99,11 +99,11 @@ SELECT t FROM tx WHERE ws = ? AND instant_us <= ? ORDER BY instant_us DESC LIMIT
 SELECT t FROM tx WHERE ws = ? AND is_schema = 1 ORDER BY t
 
 -- name: put_entity
-INSERT INTO entity (ws, id, class, t, doc) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (ws, id) DO UPDATE SET class = excluded.class, t = excluded.t, doc = excluded.doc
+INSERT INTO entity (place, class, t, doc) VALUES ((?1 << 40) + ?2, ?3, ?4, ?5)
+ON CONFLICT (place) DO UPDATE SET class = excluded.class, t = excluded.t, doc = excluded.doc
 
 -- name: drop_entity
-DELETE FROM entity WHERE ws = ? AND id = ?
+DELETE FROM entity WHERE place = (?1 << 40) + ?2 AND ws = ?1
 
 -- name: put_version
 INSERT INTO version (ws, id, t, class, doc) VALUES (?, ?, ?, ?, ?)

@@ -2,7 +2,7 @@
 
 -- name: arm_now
 SELECT s.value AS key, s.id AS id, e.class AS class, e.t AS t, e.doc AS doc
-FROM slot s CROSS JOIN entity e ON e.ws = s.ws AND e.id = s.id
+FROM slot s CROSS JOIN entity e ON e.place = (s.ws << 40) + s.id AND e.ws = s.ws
 WHERE s.ws = ? AND s.property = ?
 
 -- name: arm_slot_as_of
@@ -32,7 +32,7 @@ AND EXISTS (SELECT 1 FROM slot p WHERE p.ws = s.ws AND p.property = ? AND p.valu
             AND p.id = s.id)
 
 -- name: document_as_of
-SELECT class, t, doc FROM entity WHERE ws = ?1 AND id = ?2 AND t <= ?3
+SELECT class, t, doc FROM entity WHERE place = (?1 << 40) + ?2 AND ws = ?1 AND t <= ?3
 UNION ALL
 SELECT class, t, doc FROM (
   SELECT class, t, doc FROM version WHERE ws = ?1 AND id = ?2 AND t <= ?3

@@ -7,7 +7,7 @@ import msgspec
 import uuid_utils
 
 from sandbar import clock
-from sandbar.errors import Fault, Problem
+from sandbar.errors import Fault, Problem, Unavailable
 from sandbar.store.api import Wanted
 from sandbar.store.batch import MaybeKept
 from sandbar.store.plan import PastRow, Plan
@@ -18,6 +18,7 @@ from sandbar.store.sqlite.reads import QUERIES, SqliteReads
 
 _BEGIN_S_MAX = 5.0
 _BEGIN_PAUSE_S = 0.005
+_IDS_MAX = 1 << 40  # the rest of a place is the workspace
 RECORDS_KEPT_US = 7 * 24 * 3600 * 1_000_000
 
 
@@ -117,14 +118,13 @@ class SqliteSession(SqliteReads):
         past = plan.past + self._end_slots(plan)
         if past:
             many(QUERIES.put_past, [(ws, *row) for row in past])
-        many(
-            QUERIES.begin_slot,
-            [
-                (ws, property, key, id, since)
-                for (property, key), ids in plan.begun.items()
-                for id, since in ids.items()
-            ],
-        )
+        begun = [
+            (ws, property, key, id, since)
+            for (property, key), ids in plan.begun.items()
+            for id, since in ids.items()
+        ]
+        begun.sort()  # in the order of the tree, neighbours find their page still at hand
+        many(QUERIES.begin_slot, begun)
 
     def _end_slots(self, plan: Plan) -> list[PastRow]:
         past = []
@@ -175,5 +175,7 @@ class SqliteSession(SqliteReads):
             )
             oldest = max(r.instant_us for r in plan.records.values()) - RECORDS_KEPT_US
             self._connection.execute(QUERIES.forget_records, (ws, oldest))
+        if plan.next_id > _IDS_MAX:
+            raise Unavailable("store.ids-exhausted", "this workspace has no numbers left")
         state = (plan.t, plan.generation, plan.next_id, plan.instant_us, ws)
         self._connection.execute(QUERIES.save_state, state)

@@ -8,7 +8,6 @@ import os
 import secrets
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ from typing import Any, TypeVar
 import apsw
 
 from sandbar.errors import Conflict, Incorrect, Unavailable
+from sandbar.store.answer import Answer
 from sandbar.store.api import NOTHING_WANTED, Wanted
 from sandbar.store.batch import Item
 from sandbar.store.plan import Transaction
@@ -112,7 +112,7 @@ class SqliteStore:
         wanted: Wanted = NOTHING_WANTED,
         alone: bool = False,
         deadline_s: float | None = None,
-    ) -> Future[T]:
+    ) -> Answer[T]:
         """Queue a transaction; the future resolves after its commit."""
         item = Item(work, wanted, alone=alone, deadline_s=deadline_s)
         self._writer.submit(ws, item)

@@ -7,7 +7,7 @@ CREATE TABLE migration (
 
 -- Counters of each workspace. epoch is drawn anew by a restore, so that a repeated t is noticed.
 CREATE TABLE workspace (
-  ws          INTEGER PRIMARY KEY,
+  ws          INTEGER PRIMARY KEY CHECK (ws < 8388608),
   name        TEXT NOT NULL UNIQUE,
   t           INTEGER NOT NULL,
   generation  INTEGER NOT NULL,
@@ -32,15 +32,16 @@ CREATE TABLE tx (
 CREATE INDEX tx_by_instant ON tx (ws, instant_us);
 CREATE INDEX tx_of_schema ON tx (ws, t) WHERE is_schema = 1;
 
--- The current document of every living entity. A rowid table on purpose: with the documents out
--- of the key's tree, random reads among a million entities miss the page cache half as often.
+-- The current document of every living entity. place is workspace and id in one number, ws first:
+-- with the rowid as its key the table needs no second tree, and its inner pages stay small enough
+-- for the cache. Whoever looks a place up also asks for its ws, since an id may be out of range.
 CREATE TABLE entity (
-  ws     INTEGER NOT NULL,
-  id     INTEGER NOT NULL,
+  place  INTEGER PRIMARY KEY,
   class  INTEGER NOT NULL,
   t      INTEGER NOT NULL,
   doc    TEXT NOT NULL,
-  PRIMARY KEY (ws, id)
+  ws     INTEGER NOT NULL GENERATED ALWAYS AS (place >> 40) VIRTUAL,
+  id     INTEGER NOT NULL GENERATED ALWAYS AS (place & 1099511627775) VIRTUAL
 ) STRICT;
 
 -- Every superseded document under the t that brought it; a null document is a deletion.
