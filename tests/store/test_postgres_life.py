@@ -125,7 +125,11 @@ def test_a_call_that_would_block_an_event_loop_is_refused(postgres_place: Place)
             assert caught.value.code == "store.blocking-call"
         loop, answered = asyncio.get_running_loop(), asyncio.Event()
         answer = store.submit(ws, creating())
-        answer.add_done_callback(lambda _: loop.call_soon_threadsafe(answered.set))
+
+        def tell(_: object) -> None:
+            loop.call_soon_threadsafe(answered.set)
+
+        answer.add_done_callback(tell)
         await answered.wait()
         assert answer.result().t == 1
         assert (await asyncio.to_thread(store.point, ws, 1))[1] is not None
