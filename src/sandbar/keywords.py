@@ -6,6 +6,7 @@ A leading colon is accepted on the way in and never written on the way out.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from sandbar.errors import Incorrect
 
@@ -15,16 +16,29 @@ _NAME = r"[\w*!?$%&=<>.+\-'#]+"
 _NAMESPACE = r"[^\W\d][\w.\-]*"
 _IDENT = re.compile(rf"{_NAMESPACE}/{_NAME}")
 _KEYWORD = re.compile(rf"(?:{_NAMESPACE}/)?{_NAME}")
+_IDENT_HINT = "an ident is written ns/name, for example zorp/Boot"
+_KEYWORD_HINT = "a keyword is written name or ns/name, for example status/open"
 
 
 def parse_ident(text: str) -> str:
     """The canonical form of a name that must have a namespace, such as `zorp/Boot`."""
-    return _parse(text, _IDENT, "an ident is written ns/name, for example zorp/Boot")
+    return _ident(text) if type(text) is str else _parse(text, _IDENT, _IDENT_HINT)
 
 
 def parse_keyword(text: str) -> str:
     """The canonical form of a keyword value, whose namespace is optional."""
-    return _parse(text, _KEYWORD, "a keyword is written name or ns/name, for example status/open")
+    return _keyword(text) if type(text) is str else _parse(text, _KEYWORD, _KEYWORD_HINT)
+
+
+# The same few names are written over and over.
+@lru_cache(maxsize=4096)
+def _ident(text: str) -> str:
+    return _parse(text, _IDENT, _IDENT_HINT)
+
+
+@lru_cache(maxsize=4096)
+def _keyword(text: str) -> str:
+    return _parse(text, _KEYWORD, _KEYWORD_HINT)
 
 
 def looks_like_ident(text: str) -> bool:

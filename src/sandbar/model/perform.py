@@ -52,8 +52,12 @@ class _Performance:
             if isinstance(op, Create) and at not in self.announced:
                 self._guard(at, self._announce, op)
         for at, op in enumerate(self.operations):
-            if at not in done:
-                self._guard(at, self._perform, op)
+            if at in done:
+                continue
+            try:
+                self._perform(at, op)
+            except Problem as problem:
+                self._note(problem, None, at)
         self._refuse_if_wrong(self.unit.check_touched())
         return [outcome for outcome in self.outcomes if outcome is not None]
 
@@ -98,14 +102,23 @@ class _Performance:
 
     def _announce_known(self, done: set[int]) -> list[int]:
         """Announce what can be; returns which operations are the metamodel's turn."""
+        metaclasses = self.unit.schema.metaclasses
+        meta = []
         for at, op in enumerate(self.operations):
-            if not isinstance(op, Create) or at in self.announced:
+            if at in done:
                 continue
-            if self._class_of(op) is not None:
+            if not isinstance(op, Create):
+                if self._is_meta(op):
+                    meta.append(at)
+                continue
+            cls = self._class_of(op)
+            if cls is None:
+                continue
+            if at not in self.announced:
                 self._guard(at, self._announce, op)
-        return [
-            at for at, op in enumerate(self.operations) if at not in done and self._is_meta(at, op)
-        ]
+            if cls.id in metaclasses and at in self.ids:
+                meta.append(at)
+        return meta
 
     def _class_of(self, op: Create) -> Class | None:
         name = op.class_
@@ -153,16 +166,14 @@ class _Performance:
         found = self.unit.holders(property, KEYWORD.index_key(parse_ident(given)))
         return found[0] if found else None
 
-    def _is_meta(self, at: int, op: Operation) -> bool:
-        if isinstance(op, Create):
-            return at in self.ids and self.ids[at][0].id in self.unit.schema.metaclasses
-        if isinstance(op, Update | Delete):
-            try:
-                class_id = self.unit.class_id_of(self.unit.resolve(op.entity))
-            except Problem:
-                return False  # performing it will say what is wrong
-            return class_id in self.unit.schema.metaclasses
-        return False
+    def _is_meta(self, op: Operation) -> bool:
+        if not isinstance(op, Update | Delete):
+            return False
+        try:
+            class_id = self.unit.class_id_of(self.unit.resolve(op.entity))
+        except Problem:
+            return False  # performing it will say what is wrong
+        return class_id in self.unit.schema.metaclasses
 
     def _evolve(self) -> None:
         """Let the rest of the operations see the new metamodel; refuse wrong definitions."""

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
+
 from sandbar.errors import Incorrect, NotFound, Problem
 from sandbar.keywords import parse_ident
 from sandbar.model import core
@@ -41,17 +43,20 @@ class SecretNotHashed(Exception):
     """A slot became secret between preparing and running: prepare again."""
 
 
-class Draft:
+class Draft(msgspec.Struct, gc=False):
     """One entity on its way from its old document to its new one (None: deleted)."""
 
-    __slots__ = ("before", "class_id", "doc", "id", "old")
+    id: int
+    class_id: int
+    before: Row | None
+    old: Doc | None
+    doc: Doc | None
 
-    def __init__(self, id: int, class_id: int, before: Row | None) -> None:
-        self.id = id
-        self.class_id = class_id
-        self.before = before
-        self.old: Doc | None = None if before is None else read_doc(before.doc)
-        self.doc: Doc | None = None if self.old is None else dict(self.old)
+    @classmethod
+    def of(cls, row: Row) -> Draft:
+        """The draft of an entity that exists."""
+        old = read_doc(row.doc)
+        return cls(row.id, row.cls, row, old, dict(old))
 
     def is_changed(self) -> bool:
         """Whether there is anything to write."""
@@ -81,7 +86,7 @@ class Unit:
             row = self.tx.entity(id)
             if row is None:
                 return None
-            draft = self.drafts[id] = Draft(id, row.cls, row)
+            draft = self.drafts[id] = Draft.of(row)
         return draft if draft.doc is not None else None
 
     def class_of(self, draft: Draft) -> Class:
@@ -174,8 +179,7 @@ class Unit:
 
     def begin_create(self, cls: Class, id: int) -> Draft:
         """A new, empty draft."""
-        draft = Draft(id, cls.id, None)
-        draft.doc = {}
+        draft = Draft(id, cls.id, None, None, {})
         self.drafts[id] = draft
         self.touched.add(id)
         return draft
@@ -350,12 +354,17 @@ class Unit:
                 self._plan(draft)
 
     def _plan(self, draft: Draft) -> None:
+        if draft.before is None and draft.doc is not None:
+            cls = self.class_of(draft)
+            begun: list[Pair] = list(self._pairs(cls, draft.doc))
+            self.tx.change(Change(draft.id, cls.id, write_doc(draft.doc), begun, ()), None)
+            return
         before = self._class_before(draft)
         cls = before if draft.doc is None else self.class_of(draft)  # its class may be gone too
         new = self._pairs(cls, draft.doc)
         old = self._pairs(before, draft.old)
         text = None if draft.doc is None else write_doc(draft.doc)
-        begun = [pair for pair in new if pair not in old] if old else list(new)
+        begun = [pair for pair in new if pair not in old]
         ended = [pair for pair in old if pair not in new]
         self.tx.change(Change(draft.id, cls.id, text, begun, ended), draft.before)
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 from sandbar import clock
 from sandbar.errors import Fault
 from sandbar.store.rows import Record, Row, State, TxRow
@@ -31,7 +33,7 @@ class PastRow(NamedTuple):
     until: int
 
 
-class Change(NamedTuple):
+class Change(msgspec.Struct, frozen=True, gc=False):
     """The net change of one entity in one transaction; no document means deletion."""
 
     id: int

@@ -30,6 +30,8 @@ def decode_boolean(value: object) -> bool:
 
 def decode_long(value: object) -> int:
     """A 64-bit signed integer."""
+    if type(value) is int and MIN_LONG <= value <= MAX_LONG:
+        return value
     number = plain_int(value, "a 64-bit integer", "42")
     if not MIN_LONG <= number <= MAX_LONG:
         raise refused("range", "an integer within 64 bits", value, "42 (db.type/bigint has no end)")
