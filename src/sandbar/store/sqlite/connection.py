@@ -13,7 +13,6 @@ _BUSY_S_MAX = 5.0
 _BUSY_PAUSE_S = 0.001
 _READER_CACHE_KIB = 32_000
 _WRITER_CACHE_KIB = 32_000
-_CHECKPOINT_PAGES = 4_000  # a page that changes often is copied back once instead of four times
 
 
 def open_writer(path: str) -> apsw.Connection:
@@ -25,7 +24,6 @@ def open_writer(path: str) -> apsw.Connection:
             "synchronous=FULL",
             "foreign_keys=ON",
             f"cache_size=-{_WRITER_CACHE_KIB}",
-            f"wal_autocheckpoint={_CHECKPOINT_PAGES}",
             "trusted_schema=OFF",
         ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
