@@ -12,11 +12,13 @@ processes may have the same file open, and each sees the others' changes on its 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
+from sandbar.errors import Incorrect
 from sandbar.model import (
     Create,
     Delete,
@@ -44,7 +46,7 @@ _POSTGRES = ("postgresql://", "postgres://")
 
 
 def open_database(
-    path_or_url: str | Path,
+    path_or_url: str | os.PathLike[str],
     workspace: str = "main",
     *,
     principal: str = "local",
@@ -57,7 +59,7 @@ def open_database(
     workspace begins instead of the bare core. `server` claims the file for a server: a second
     one is refused, while the library and the command line may work beside it.
     """
-    target = str(path_or_url)
+    target = _path_or_url(path_or_url)
     store: Store
     if target.startswith(_POSTGRES):
         store = PostgresStore(target, server=server)
@@ -68,6 +70,18 @@ def open_database(
     except BaseException:
         store.close()
         raise
+
+
+def _path_or_url(given: object) -> str:
+    """What to open, as text; anything else would make a file of an odd name."""
+    text = os.fspath(given) if isinstance(given, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise Incorrect(
+            "store.cannot-open",
+            "a database is opened by its path or its URL",
+            hint='for example "shop.db"',
+        )
+    return text
 
 
 def prepare_postgres(admin_url: str, *, role: str, password: str | None = None) -> str:

@@ -25,6 +25,10 @@ LONGEST_FUNCTION_LINES = 70
 # Where everything may be caught: the outermost door of a thread or of the program. Path in the
 # package → (how many, why).
 BROAD_HANDLERS = {
+    "sandbar/store/answer.py": (
+        1,
+        "a callback that fails cannot take back an answer, nor withhold the others'",
+    ),
     "sandbar/store/batch.py": (
         1,
         "a transaction fails alone: its error is its own caller's answer",

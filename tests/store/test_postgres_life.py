@@ -13,8 +13,9 @@ from contextlib import ExitStack
 import psycopg
 import pytest
 
-from sandbar.errors import Fault, Incorrect, Unavailable
-from sandbar.store.postgres import pool, session
+from sandbar.errors import Fault, Incorrect, Interrupted, Unavailable
+from sandbar.store.plan import Transaction
+from sandbar.store.postgres import connection, pool, session
 from sandbar.store.postgres.store import PostgresStore
 from tests.store.conftest import Place, new_workspace
 from tests.store.writing import Gate, create, creating, current, together, write
@@ -187,3 +188,29 @@ def test_a_frozen_holder_frees_its_workspace_within_seconds(
             assert 1 < time.monotonic() - started_s < 8
         finally:
             holder.kill()
+
+
+@pytest.mark.parametrize("looks_afterwards", [False, True])
+def test_a_write_that_is_silent_for_too_long_is_told_so(
+    postgres_place: Place, monkeypatch: pytest.MonkeyPatch, looks_afterwards: bool
+) -> None:
+    """It gets a second run, since it may only have been frozen; a slow one fails again."""
+    monkeypatch.setitem(connection._WRITER, "idle_in_transaction_session_timeout", "200ms")
+    store = postgres_place.open()
+    ws = new_workspace(store)
+    naps_s = [0.5, 0.0, 0.5, 0.5]
+
+    def work(tx: Transaction) -> None:
+        time.sleep(naps_s.pop(0))
+        if looks_afterwards:
+            tx.entity(1)
+        creating()(tx)
+
+    write(store, ws, work)
+    assert store.point(ws, 1)[0].t == 1
+    with pytest.raises(Interrupted) as caught:
+        write(store, ws, work)
+    assert caught.value.code == "store.too-slow"
+    assert caught.value.hint == "do the slow work outside the transaction"
+    assert naps_s == []
+    assert create(store, ws) == 2

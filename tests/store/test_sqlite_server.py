@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbar.errors import Conflict
+from sandbar.errors import Conflict, Incorrect
 from sandbar.store.sqlite.store import SqliteStore
 from tests.store.conftest import new_workspace
 from tests.store.writing import create, current
@@ -77,3 +77,32 @@ def test_the_library_works_beside_a_server(tmp_path: Path) -> None:
     assert current(library, ws, create(server, ws)) is not None
     library.close()
     server.close()
+
+
+def test_another_name_of_the_file_is_the_same_file(tmp_path: Path) -> None:
+    path, link, folder = tmp_path / "one.db", tmp_path / "link.db", tmp_path / "folder"
+    link.symlink_to(path)
+    folder.symlink_to(tmp_path)
+    server = SqliteStore(link, server=True)
+    for name in (path, link, folder / "one.db", folder / "link.db"):
+        with pytest.raises(Conflict) as caught:
+            SqliteStore(name, server=True)
+        assert caught.value.code == "store.server-running"
+    server.close()
+    SqliteStore(path, server=True).close()
+
+
+def test_a_claim_ends_with_an_opening_that_fails(tmp_path: Path) -> None:
+    path = tmp_path / "one.db"
+    path.write_text("this is no database, and long enough to look like one" * 20)
+    with pytest.raises(Incorrect) as caught:
+        SqliteStore(path, server=True)
+    assert caught.value.code == "store.cannot-open"
+    path.unlink()
+    SqliteStore(path, server=True).close()
+
+
+def test_a_claim_where_there_is_no_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Incorrect) as caught:
+        SqliteStore(tmp_path / "none" / "one.db", server=True)
+    assert caught.value.code == "store.cannot-open"

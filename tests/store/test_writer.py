@@ -118,6 +118,41 @@ def test_any_error_of_a_closure_reaches_its_caller(store: Store, ws: int) -> Non
     assert create(store, ws) == 1
 
 
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit, ZeroDivisionError])
+def test_a_closure_that_would_leave_fails_alone(
+    store: Store, ws: int, kind: type[BaseException]
+) -> None:
+    def leave(tx: Transaction) -> None:
+        raise kind
+
+    futures = together(store, ws, [creating(), leave, creating()])
+    assert isinstance(futures[1].exception(), kind)
+    assert [futures[n].result().t for n in (0, 2)] == [1, 2]
+
+
+@pytest.mark.parametrize("kind", [SystemExit, ZeroDivisionError])
+def test_a_callback_that_fails_is_nobody_elses_concern(
+    store: Store, ws: int, kind: type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    called: list[bool] = []
+
+    def fail(answer: Answer[object]) -> None:
+        raise kind
+
+    gate = Gate(store, ws)
+    futures = [store.submit(ws, creating()) for _ in range(3)]
+    futures[0].add_done_callback(fail)
+    futures[0].add_done_callback(lambda answer: called.append(answer.done()))
+    gate.open()
+    assert [future.result(WAIT_S).t for future in futures] == [1, 2, 3]
+    assert create(store, ws) == 4
+    assert called == [True]
+    (message,) = caplog.messages
+    assert message.startswith("answer.callback-failed")
+    with pytest.raises(kind):
+        futures[0].add_done_callback(fail)  # it is called at once, so its error is the caller's
+
+
 def test_workspaces_do_not_wait_for_each_others_queues(store: Store) -> None:
     spaces = [new_workspace(store) for _ in range(4)]
     futures = [(ws, store.submit(ws, creating())) for _ in range(50) for ws in spaces]

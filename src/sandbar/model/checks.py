@@ -26,8 +26,17 @@ def decode_slot(property: Property, given: Any, resolve: Resolve) -> Any:
         return _decode_one(property, given, resolve)
     items = list(given) if isinstance(given, list | tuple | set | frozenset) else [given]
     if len(items) > VALUES_MAX:
-        raise Incorrect("slot.too-many-values", f"a slot holds at most {VALUES_MAX} values")
+        raise too_many_values()
     return distinct(property, [_decode_one(property, item, resolve) for item in items])
+
+
+def too_many_values() -> Incorrect:
+    """The refusal of a slot that grows too large."""
+    return Incorrect(
+        "slot.too-many-values",
+        f"a slot holds at most {VALUES_MAX} values",
+        hint="make them entities that refer to this one",
+    )
 
 
 def distinct(property: Property, values: list[Any]) -> list[Any]:

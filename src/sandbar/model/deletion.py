@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from sandbar.errors import Conflict, Forbidden, Incorrect
 from sandbar.model import core
+from sandbar.model.drafts import Draft
 from sandbar.model.operations import OPERATIONS_MAX, DeleteMode
 from sandbar.model.properties import Property
-from sandbar.model.unit import REF, Draft, Unit
+from sandbar.model.unit import REF, Unit
 
 _REFERRERS_SHOWN = 20
 
@@ -25,6 +26,8 @@ def delete_entity(unit: Unit, draft: Draft, mode: DeleteMode) -> list[int]:
             break
         if mode == "refuse":
             raise _still_referenced(unit, draft, outside)
+        if len(outside) > OPERATIONS_MAX:
+            raise _too_many()
         if mode == "detach":
             _detach(unit, outside, doomed)
             break
@@ -35,12 +38,18 @@ def delete_entity(unit: Unit, draft: Draft, mode: DeleteMode) -> list[int]:
                 frontier += [new for new in more if new not in doomed]
                 doomed.update(more)
         if len(doomed) > OPERATIONS_MAX:
-            raise Incorrect(
-                "delete.too-many", f"this would delete more than {OPERATIONS_MAX} entities"
-            )
+            raise _too_many()
     for gone in doomed.values():
         _end(unit, gone)
     return sorted(doomed)
+
+
+def _too_many() -> Incorrect:
+    return Incorrect(
+        "delete.too-many",
+        f"this would change more than {OPERATIONS_MAX} entities",
+        hint="delete or change those that refer to it first, in several transactions",
+    )
 
 
 def _end(unit: Unit, draft: Draft) -> None:
@@ -78,12 +87,10 @@ def _referrers(
     outside = []
     for target in targets:
         key = REF.index_key(target)
-        stored = unit.tx.referrers(key, list(properties), OPERATIONS_MAX)
-        candidates = {number for number, _ in stored}
-        candidates.update(number for number in properties if unit.is_referred(number, key))
-        for number in sorted(candidates):
-            property = properties[number]
-            outside += [(property, id) for id in unit.holders(property, key) if id not in doomed]
+        found = unit.referrers(key, properties, OPERATIONS_MAX + 1)
+        outside += [(property, id) for property, id in found if id not in doomed]
+        if len(outside) > OPERATIONS_MAX:
+            break  # more than anybody may change at once, or wants to read
     return outside
 
 
@@ -98,11 +105,15 @@ def _detach(unit: Unit, outside: list[tuple[Property, int]], doomed: dict[int, D
         unit.put(referrer, property, left if property.many else None)
 
 
+def _count(outside: list[tuple[Property, int]]) -> str:
+    return str(len(outside)) if len(outside) <= OPERATIONS_MAX else f"over {OPERATIONS_MAX}"
+
+
 def _still_referenced(unit: Unit, draft: Draft, outside: list[tuple[Property, int]]) -> Conflict:
     shown = [{"entity-id": id, "slot": p.ident} for p, id in outside[:_REFERRERS_SHOWN]]
     return Conflict(
         "entity.referenced",
-        f"entity {draft.id} is referred to {len(outside)} times",
+        f"entity {draft.id} is referred to {_count(outside)} times",
         hint="delete with mode cascade to delete those too, or detach to remove the references",
         data={"referrers": shown, "count": len(outside)},
     )

@@ -234,6 +234,7 @@ class Evaluator:
     ) -> None:
         self._fetch = fetch
         self._inverse = inverse
+        self._known: dict[tuple[int, int], bool] = {}
 
     def holds(self, node: Node, id: int, doc: Doc) -> bool:
         """Whether the entity with this document satisfies the filter."""
@@ -248,9 +249,17 @@ class Evaluator:
         if isinstance(node, Exists):
             return bool(self._values(node.property, id, doc)) == node.wanted
         return any(
-            (inner := self._fetch(target)) is not None and self.holds(node.inner, target, inner)
-            for target in self._values(node.property, id, doc)
+            self._holds_there(node.inner, target) for target in self._values(node.property, id, doc)
         )
+
+    def _holds_there(self, node: Node, target: int) -> bool:
+        """Many refer to the same few: each is looked at once."""
+        place = (id(node), target)
+        known = self._known.get(place)
+        if known is None:
+            doc = self._fetch(target)
+            known = self._known[place] = doc is not None and self.holds(node, target, doc)
+        return known
 
     def _values(self, property: Property, id: int, doc: Doc) -> list[Any]:
         if property.inverse_of:

@@ -23,9 +23,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     at: int | None = None  # which operation of several
 
 
-def finding_of(problem: Problem, slot: str | None) -> Finding:
-    """A problem met while looking at one slot."""
-    return Finding(code=problem.code, message=problem.message, slot=slot, hint=problem.hint)
+def finding_of(problem: Problem, slot: str | None, at: int | None = None) -> Finding:
+    """A problem met while looking at one slot, or at one of several operations."""
+    return Finding(code=problem.code, message=problem.message, slot=slot, hint=problem.hint, at=at)
 
 
 def refuse(what: str, findings: list[Finding]) -> Incorrect:

@@ -52,10 +52,8 @@ def conclude(unit: Unit, checked: Checked = NOTHING_CHECKED) -> None:
     if unit.schema is unit.base_schema:
         unit.finish()
         return
-    affected = affected_by(unit)
-    for item in affected:
-        _rewrap(unit, item)
-    unit.finish()
+    _refuse_demotion(unit)
+    _bring_up_to_date(unit)
     known = checked.classes if checked.generation == unit.base_schema.generation else frozenset()
     since = unit.tx.changed_since(checked.t) if known else []
 
@@ -64,20 +62,54 @@ def conclude(unit: Unit, checked: Checked = NOTHING_CHECKED) -> None:
             return instances(unit, item.cls)
         return [row for row in unit.tx.entities(since) if row.cls == item.cls.id]
 
-    report_on(unit, affected, to_check)
+    report_on(unit, affected_by(unit), to_check)
+
+
+def settle(unit: Unit) -> None:
+    """Write what there is so far, so that an index walk sees it, and begin anew.
+
+    Whether everything is valid is asked at the end only: the rest may repair it.
+    """
+    _bring_up_to_date(unit)
+    unit.begin_anew()
+
+
+def _bring_up_to_date(unit: Unit) -> None:
+    """Hand the changes over, and let all other instances follow the rules in form and index."""
+    is_same = unit.stored_schema is unit.schema
+    stale = [] if is_same else list(_affected(unit.stored_schema, unit.schema))
+    for item in stale:
+        _rewrap(unit, item)
+    written = unit.finish()
+    for item in stale:
+        for row in instances(unit, item.cls) if item.reindex else ():
+            if row.id not in written:
+                _reindex(unit, item, row)
+
+
+def _refuse_demotion(unit: Unit) -> None:
+    """Classes and properties would no longer be any if the class that makes them so were lost."""
+    lost = unit.base_schema.metaclasses - unit.schema.metaclasses
+    orphans = sorted(id for id, (cls, _) in unit.schema.docs.items() if cls in lost)
+    shown = [{"entity-id": id} for id in orphans[:_SHOWN]]
+    if orphans:
+        raise Conflict(
+            "schema.would-break",
+            f"{len(orphans)} classes or properties would no longer be any",
+            hint="delete them first",
+            data={"broken": len(orphans), "entities": shown},
+        )
 
 
 def report_on(
     unit: Unit, affected: list[Affected], to_check: Callable[[Affected], Iterable[Row]]
 ) -> None:
-    """Check the instances and bring their index up to date; raises a report of what would break."""
+    """Check the instances; raises a report of what would break."""
     report: list[dict[str, Any]] = []
     broken = 0
     for item in affected:
         for row in to_check(item):
-            doc = read_doc(row.doc)
-            _reindex(unit, item, row, doc)
-            findings = _findings(unit, item, row, doc)
+            findings = _findings(unit, item, row, read_doc(row.doc))
             broken += bool(findings)
             if findings and len(report) < _SHOWN:
                 report.append({"entity-id": row.id, "findings": data_of(findings)})
@@ -107,6 +139,12 @@ def instances(unit: Unit, cls: Class) -> Iterator[Row]:
 def migrate_instances(unit: Unit, op: Migrate) -> int:
     """Fill, clear and rename slots in every instance of a class and its subclasses."""
     root = unit.schema.class_named(op.class_)
+    if not unit.schema.metaclasses.isdisjoint(unit.schema.descendants(root.id)):
+        raise Incorrect(
+            "migrate.metamodel",
+            f"{root.ident} has classes or properties among its instances",
+            hint="change definitions one by one, with update",
+        )
     for name in (*op.fill, *op.rename.values()):
         unit.slot_of(root, name)
     for name in (*op.clear, *op.rename):
@@ -207,7 +245,7 @@ def _compare(before: Class, after: Class) -> Affected:
 
 def _rewrap(unit: Unit, item: Affected) -> None:
     """A slot that now takes many values, or only one, keeps those that fit."""
-    turned = turned_slots(unit, item)
+    turned = turned_slots(unit.stored_schema, item)
     for count, row in enumerate(instances(unit, item.cls) if turned else (), 1):
         if count > OPERATIONS_MAX:
             raise _too_many()
@@ -224,9 +262,9 @@ def _rewrap(unit: Unit, item: Affected) -> None:
                 draft.doc[property.key] = stored[0]
 
 
-def turned_slots(unit: Unit, item: Affected) -> list[Property]:
+def turned_slots(before: Schema, item: Affected) -> list[Property]:
     """The slots whose cardinality has changed."""
-    return [p for p in item.recheck if unit.base_schema.property_by_id(p.id).many != p.many]
+    return [p for p in item.recheck if before.property_by_id(p.id).many != p.many]
 
 
 def _findings(unit: Unit, item: Affected, row: Row, doc: Doc) -> list[Finding]:
@@ -276,9 +314,8 @@ def _check_targets(unit: Unit, property: Property, stored: Any) -> None:
             raise Incorrect("reference.range", f"entity {id} is outside the new range")
 
 
-def _reindex(unit: Unit, item: Affected, row: Row, doc: Doc) -> None:
-    if unit.tx.t == row.t:
-        return  # written by this transaction, hence by the new rules
+def _reindex(unit: Unit, item: Affected, row: Row) -> None:
+    doc = read_doc(row.doc)
     for was, now in item.reindex:
         stored = doc.get(now.key)
         if stored is None:
@@ -296,8 +333,8 @@ def _check_new_uniques(unit: Unit, affected: list[Affected], report: list[dict[s
     broken = 0
     fresh = {p.id: p for item in affected for p in item.recheck if p.unique and p.indexed}
     for property in fresh.values():
-        before = unit.base_schema.docs.get(property.id)
-        if before is not None and before[1].get(str(core.UNIQUE)):
+        was = unit.base_schema.property_by_id(property.id)
+        if was.unique and was.kind is property.kind:
             continue
         holders: dict[bytes, int] = {}
         for item in affected:

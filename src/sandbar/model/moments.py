@@ -8,6 +8,7 @@ from typing import Protocol
 from sandbar import clock
 from sandbar.errors import Incorrect
 from sandbar.model.values import VALUE_TYPES
+from sandbar.store.rows import State
 
 Moment = int | str | datetime
 
@@ -15,6 +16,8 @@ _INSTANT = VALUE_TYPES["db.type/instant"]
 
 
 class _Ledger(Protocol):
+    state: State
+
     def transaction_at(self, instant_us: int) -> int: ...
 
 
@@ -28,10 +31,18 @@ def moment_t(moment: Moment, now_t: int, ledger: _Ledger) -> int:
         )
     if isinstance(moment, int):
         if not 0 <= moment <= now_t:
-            raise Incorrect(
-                "as-of.unknown", f"as-of {moment} has not happened", hint=f"the last t is {now_t}"
-            )
+            raise _still_to_come(moment, now_t)
         return moment
     text = str(_INSTANT.decode(moment))
     parsed = datetime.fromisoformat(text).astimezone(UTC)
-    return ledger.transaction_at(clock.instant_us(parsed))
+    instant_us = clock.instant_us(parsed)
+    # Transactions may run ahead of this machine's clock; what they reached is past all the same.
+    if instant_us > max(clock.now_us(), ledger.state.instant_us):
+        raise _still_to_come(text, now_t)
+    return ledger.transaction_at(instant_us)
+
+
+def _still_to_come(moment: int | str, now_t: int) -> Incorrect:
+    return Incorrect(
+        "as-of.unknown", f"as-of {moment} has not happened", hint=f"the last t is {now_t}"
+    )

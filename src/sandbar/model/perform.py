@@ -10,16 +10,18 @@ import msgspec
 from sandbar.errors import Conflict, Forbidden, Incorrect, NotFound, Problem
 from sandbar.keywords import parse_ident
 from sandbar.model import core
+from sandbar.model.checks import VALUES_MAX, too_many_values
 from sandbar.model.deletion import delete_entity
 from sandbar.model.documents import exact
-from sandbar.model.findings import Finding, refuse
+from sandbar.model.drafts import Draft, Hashed, ident_of
+from sandbar.model.findings import Finding, finding_of, refuse
 from sandbar.model.impact import migrate_instances
 from sandbar.model.operations import Create, Delete, Migrate, Operation, Update
 from sandbar.model.properties import Property
 from sandbar.model.results import Outcome
 from sandbar.model.schema import Class
 from sandbar.model.soundness import check_definition
-from sandbar.model.unit import KEYWORD, Draft, Hashed, Unit, problem_finding
+from sandbar.model.unit import KEYWORD, Unit
 
 
 def perform(unit: Unit, operations: Sequence[Operation]) -> list[Outcome]:
@@ -58,6 +60,7 @@ class _Performance:
                 self._perform(at, op)
             except Problem as problem:
                 self._note(problem, None, at)
+        self._evolve()  # deleting data can reach the metamodel, too
         self._refuse_if_wrong(self.unit.check_touched())
         return [outcome for outcome in self.outcomes if outcome is not None]
 
@@ -96,7 +99,7 @@ class _Performance:
         self._only = self._only or problem
         self._kinds.add(type(problem))
         several = at if len(self.operations) > 1 else None
-        self.findings.append(problem_finding(problem, slot, several))
+        self.findings.append(finding_of(problem, slot, several))
 
     # --- announcing --------------------------------------------------------------------------
 
@@ -178,12 +181,13 @@ class _Performance:
     def _evolve(self) -> None:
         """Let the rest of the operations see the new metamodel; refuse wrong definitions."""
         unit = self.unit
-        metaclasses = unit.schema.metaclasses
-        changed = {
-            draft.id: (draft.class_id, draft.doc) if draft.doc is not None else None
-            for draft in unit.drafts.values()
-            if draft.class_id in metaclasses and draft.is_changed()
+        entries = {
+            draft.id: None if draft.doc is None else (draft.class_id, dict(draft.doc))
+            for draft in unit.meta_drafts()
+            if draft.is_changed()
         }
+        known = unit.schema.docs
+        changed = {id: entry for id, entry in entries.items() if known.get(id) != entry}
         if not changed:
             return
         unit.tx.bump_schema()
@@ -256,13 +260,19 @@ class _Performance:
                 hint=f"use one of its subclasses: class.subclasses {cls.ident} lists them",
             )
         draft = self.unit.drafts[id]
+        if draft.doc is None or not self.unit.schema.has_class(cls.id):
+            raise Incorrect(
+                "operations.contradict",
+                f"another operation deletes {'it' if draft.doc is None else cls.ident}",
+                hint="leave one of the two out",
+            )
         self._set_slots(at, draft, cls, op.slots)
         for property in cls.defaults:
             is_given = property.ident in op.slots or f":{property.ident}" in op.slots
             if not is_given and property.key not in (draft.doc or {}):
                 stored = self.unit.decode(draft, property, property.default)
                 self.unit.put(draft, property, stored)
-        self.outcomes[at] = Outcome(id, _ident(draft), created=True, changed=True)
+        self.outcomes[at] = Outcome(id, ident_of(draft), created=True, changed=True)
 
     def _repeat(self, at: int, op: Create, cls: Class, id: int) -> None:
         """A second create of the same ident changes nothing, and says where it differs."""
@@ -270,7 +280,7 @@ class _Performance:
         assert draft is not None and draft.doc is not None
         if draft.class_id != cls.id:
             other = self.unit.class_of(draft).ident
-            raise Conflict("ident.taken", f"{_ident(draft)} exists already, as a {other}")
+            raise Conflict("ident.taken", f"{ident_of(draft)} exists already, as a {other}")
         differs = []
         for property, given in self._given(at, cls, op.slots):
             if property.secret:
@@ -278,7 +288,7 @@ class _Performance:
             stored = self.unit.decode(draft, property, given)
             if exact(draft.doc.get(property.key)) != exact(None if stored == [] else stored):
                 differs.append(property.ident)
-        self.outcomes[at] = Outcome(id, _ident(draft), differs=sorted(differs))
+        self.outcomes[at] = Outcome(id, ident_of(draft), differs=sorted(differs))
 
     def _update(self, at: int, op: Update) -> None:
         id = self.unit.resolve(op.entity)
@@ -293,7 +303,7 @@ class _Performance:
         self.unit.touched.add(id)
         self.about[id] = at
         has_changed = draft.is_changed() or id in self.unit.tx.changed_ids  # a secret did
-        self.outcomes[at] = Outcome(id, _ident(draft), changed=has_changed)
+        self.outcomes[at] = Outcome(id, ident_of(draft), changed=has_changed)
 
     def _set_slots(self, at: int, draft: Draft, cls: Class, slots: dict[str, Any]) -> None:
         doc = draft.doc
@@ -364,6 +374,9 @@ class _Performance:
             result = had + [value for value in stored if key(value) not in keys]
         else:
             result = [value for value in had if key(value) not in keys]
+        if len(result) > VALUES_MAX:
+            self._note(too_many_values(), property.ident, at)
+            return
         self.unit.put(draft, property, result)
 
 
@@ -383,8 +396,3 @@ def _conflict_if_moved(draft: Draft, expect: int | None, now: int) -> None:
 
 def _given_ident(op: Create) -> Any:
     return op.slots.get("db/ident", op.slots.get(":db/ident"))
-
-
-def _ident(draft: Draft) -> str | None:
-    ident: str | None = (draft.doc or draft.old or {}).get(str(core.IDENT))
-    return ident

@@ -10,10 +10,11 @@ from typing import Any
 from sandbar.errors import Problem
 from sandbar.keywords import looks_like_ident
 from sandbar.model import core
+from sandbar.model.drafts import Hashed
 from sandbar.model.operations import Create, Delete, Operation, Update
 from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
-from sandbar.model.unit import KEYWORD, Hashed
+from sandbar.model.unit import KEYWORD
 from sandbar.model.values.door import MAX_LONG
 from sandbar.store.api import Wanted
 

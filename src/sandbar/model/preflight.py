@@ -41,7 +41,7 @@ def preflight(
     large = [
         item
         for item in affected_by(unit)
-        if not (item.reindex or turned_slots(unit, item))
+        if not (item.reindex or turned_slots(schema, item))
         and len(base.page(item.cls, None, state.t)) == PAGE
     ]
     report_on(unit, large, lambda item: base.instances(item.cls, state.t))

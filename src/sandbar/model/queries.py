@@ -111,6 +111,7 @@ class _Walk:
         self.order, self.descending = self._order(question.order_by)
         self.evaluator = Evaluator(self._fetch, self._inverse)
         self.docs: dict[int, Doc | None] = {}
+        self.inverses: dict[tuple[int, int], list[int]] = {}
         type_keys = tuple(schema.class_by_id(id).type_key for id in self.classes)
         self.everything = Equals(core.TYPE, type_keys)
         self.drive: Drive = choose_drive(self.filter, self.everything, self._ids, self._is_small)
@@ -252,6 +253,11 @@ class _Walk:
         return self.docs[id]
 
     def _inverse(self, property: Property, id: int) -> list[int]:
+        if (property.id, id) not in self.inverses:
+            self.inverses[property.id, id] = self._read_inverse(property, id)
+        return self.inverses[property.id, id]
+
+    def _read_inverse(self, property: Property, id: int) -> list[int]:
         assert property.inverse_of is not None
         drive = Equals(property.inverse_of, (_REF.index_key(id),))
         ids: list[int] = []

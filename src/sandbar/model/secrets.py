@@ -9,10 +9,10 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from sandbar.errors import Incorrect, Problem
 from sandbar.model.checks import decode_slot
+from sandbar.model.drafts import Hashed
 from sandbar.model.operations import Create, Operation, Update
 from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
-from sandbar.model.unit import Hashed
 from sandbar.model.values import VALUE_TYPES
 
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)

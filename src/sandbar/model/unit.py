@@ -11,58 +11,24 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import msgspec
-
-from sandbar.errors import Incorrect, NotFound, Problem
+from sandbar.errors import Incorrect, NotFound
 from sandbar.keywords import parse_ident
 from sandbar.model import core
 from sandbar.model.checks import check_required, check_validators, decode_slot
-from sandbar.model.documents import Doc, exact, read_doc, write_doc
-from sandbar.model.findings import Finding, did_you_mean, finding_of
+from sandbar.model.documents import Doc, write_doc
+from sandbar.model.drafts import Draft, Hashed, SecretNotHashed
+from sandbar.model.findings import Finding, did_you_mean
 from sandbar.model.naming import lookup_key
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
 from sandbar.store.plan import Change, Pair, Transaction
-from sandbar.store.rows import Row
 
 REF = VALUE_TYPES["db.type/ref"]
 KEYWORD = VALUE_TYPES["db.type/keyword"]
 
 
-class Hashed:
-    """A secret that was hashed before it came near a transaction."""
-
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-
-class SecretNotHashed(Exception):
-    """A slot became secret between preparing and running: prepare again."""
-
-
-class Draft(msgspec.Struct, gc=False):
-    """One entity on its way from its old document to its new one (None: deleted)."""
-
-    id: int
-    class_id: int
-    before: Row | None
-    old: Doc | None
-    doc: Doc | None
-
-    @classmethod
-    def of(cls, row: Row) -> Draft:
-        """The draft of an entity that exists."""
-        old = read_doc(row.doc)
-        return cls(row.id, row.cls, row, old, dict(old))
-
-    def is_changed(self) -> bool:
-        """Whether there is anything to write."""
-        if self.doc != self.old:
-            return True
-        return bool(self.doc) and exact(self.doc) != exact(self.old)
+_ABSENT: Doc = {}  # stands for "there was no draft"; compared by identity
 
 
 class Unit:
@@ -70,23 +36,28 @@ class Unit:
 
     def __init__(self, tx: Transaction, schema: Schema) -> None:
         self.tx = tx
-        self.base_schema = schema
-        self.schema = schema
+        self.base_schema = schema  # what was committed
+        self.stored_schema = schema  # by whose rules the stored rows are formed and indexed
+        self.schema = schema  # what this unit makes of it
         self.drafts: dict[int, Draft] = {}
         self.temps: dict[str, int] = {}
         self.touched: set[int] = set()
         self._holders_here: dict[Pair, set[int]] = {}
+        self._undo: dict[int, Doc | None] | None = None
+        self._meta_ids: set[int] = set()
 
     # --- reading -----------------------------------------------------------------------------
 
     def load(self, id: int) -> Draft | None:
         """The living entity of that id, as this unit sees it."""
+        self._remember(id)
         draft = self.drafts.get(id)
         if draft is None:
             row = self.tx.entity(id)
             if row is None:
                 return None
             draft = self.drafts[id] = Draft.of(row)
+            self._note_if_meta(draft)
         return draft if draft.doc is not None else None
 
     def class_of(self, draft: Draft) -> Class:
@@ -107,12 +78,25 @@ class Unit:
     def holders(self, property: Property, key: bytes) -> list[int]:
         """The living entities whose slot holds this key, as this unit sees them."""
         pair = (property.id, key)
-        found = set(self.tx.find(*pair)) | self._holders_here.get(pair, set())
+        found = set(self.tx.find(*pair)).union(self._held_here(pair))
         return sorted(id for id in found if self._still_holds(id, property, key))
 
-    def is_referred(self, property: int, key: bytes) -> bool:
-        """Whether anything in this unit has been made to hold this key."""
-        return (property, key) in self._holders_here
+    def referrers(
+        self, key: bytes, properties: dict[int, Property], limit: int
+    ) -> list[tuple[Property, int]]:
+        """(property, id) of the living entities that refer to something, as this unit sees it."""
+        found = set(self.tx.referrers(key, list(properties), limit))
+        for number in properties:
+            found.update((number, id) for id in self._held_here((number, key)))
+        return [
+            (properties[number], id)
+            for number, id in sorted(found)
+            if self._still_holds(id, properties[number], key)
+        ]
+
+    def _held_here(self, pair: Pair) -> list[int]:
+        """Drafts that have held the key; one that was taken back is no draft any more."""
+        return [id for id in self._holders_here.get(pair, ()) if id in self.drafts]
 
     def _still_holds(self, id: int, property: Property, key: bytes) -> bool:
         draft = self.drafts.get(id)
@@ -179,8 +163,10 @@ class Unit:
 
     def begin_create(self, cls: Class, id: int) -> Draft:
         """A new, empty draft."""
+        self._remember(id)
         draft = Draft(id, cls.id, None, None, {})
         self.drafts[id] = draft
+        self._note_if_meta(draft)
         self.touched.add(id)
         return draft
 
@@ -243,7 +229,7 @@ class Unit:
         findings: list[tuple[int, Finding]] = []
         for id in sorted(ids):
             draft = self.drafts[id]
-            if draft.doc is not None:
+            if draft.doc is not None and self.schema.has_class(draft.class_id):
                 findings += [(id, found) for found in self._check(draft)]
         return findings
 
@@ -292,8 +278,12 @@ class Unit:
 
     def _check_references(self, draft: Draft, property: Property) -> Iterable[Finding]:
         assert draft.doc is not None
-        before = () if draft.old is None else property.values(draft.old.get(property.key))
-        for id in property.values(draft.doc[property.key]):
+        stored = draft.doc[property.key]
+        was = None if draft.old is None else draft.old.get(property.key)
+        if was == stored:
+            return  # whoever deletes a target looks after its referrers
+        before = frozenset(property.values(was))
+        for id in property.values(stored):
             if id in before and id not in self.drafts:
                 continue
             class_id = self.class_id_of(id)
@@ -318,40 +308,59 @@ class Unit:
     @contextmanager
     def undone_by_failure(self) -> Iterator[None]:
         """Whatever the block does to the unit is taken back if it raises."""
-        tx, schema = self.tx, self.schema
-        docs = {id: None if d.doc is None else dict(d.doc) for id, d in self.drafts.items()}
-        drafts, temps = dict(self.drafts), dict(self.temps)
-        holders = {pair: set(ids) for pair, ids in self._holders_here.items()}
-        secrets, changed, is_schema = dict(tx.secrets), set(tx.changed_ids), tx.changes_schema
+        tx, schema, temps = self.tx, self.schema, dict(self.temps)
+        secrets, is_schema = dict(tx.secrets), tx.changes_schema
+        changed = set(tx.changed_ids) if schema.secret_slots else tx.changed_ids
+        self._undo = {}
         try:
             yield
         except BaseException:
-            self.schema, self.drafts, self.temps, self._holders_here = (
-                schema,
-                drafts,
-                temps,
-                holders,
-            )
-            for id, draft in drafts.items():
-                draft.doc = docs[id]
+            for id, doc in self._undo.items():
+                if doc is _ABSENT:
+                    self.drafts.pop(id, None)
+                else:
+                    self.drafts[id].doc = doc
+            self.schema, self.temps = schema, temps
             self.touched.clear()
             tx.secrets, tx.changed_ids, tx.changes_schema = secrets, changed, is_schema
             raise
+        finally:
+            self._undo = None
+
+    def _note_if_meta(self, draft: Draft) -> None:
+        if draft.class_id in self.schema.metaclasses:
+            self._meta_ids.add(draft.id)
+
+    def meta_drafts(self) -> list[Draft]:
+        """The drafts of classes and properties."""
+        return [self.drafts[id] for id in sorted(self._meta_ids) if id in self.drafts]
+
+    def _remember(self, id: int) -> None:
+        """Keep a draft's document before it can be changed, if that may have to be taken back."""
+        if self._undo is None or id in self._undo:
+            return
+        draft = self.drafts.get(id)
+        if draft is None:
+            self._undo[id] = _ABSENT
+        else:
+            self._undo[id] = None if draft.doc is None else dict(draft.doc)
 
     # --- finishing ---------------------------------------------------------------------------
 
-    def settle(self) -> None:
-        """Write what there is so far, so that an index walk sees it, and begin anew."""
-        self.finish()
+    def begin_anew(self) -> None:
+        """Forget what has been written: from here on it is what was there before."""
         self.tx.flush()
         self.drafts.clear()
         self._holders_here.clear()
+        self._meta_ids.clear()
+        self.stored_schema = self.schema
 
-    def finish(self) -> None:
-        """Hand the net changes to the transaction, one per entity."""
-        for draft in self.drafts.values():
-            if draft.is_changed():
-                self._plan(draft)
+    def finish(self) -> set[int]:
+        """Hand the net changes to the transaction, one per entity; returns whose they are."""
+        changed = [draft for draft in self.drafts.values() if draft.is_changed()]
+        for draft in changed:
+            self._plan(draft)
+        return {draft.id for draft in changed}
 
     def _plan(self, draft: Draft) -> None:
         if draft.before is None and draft.doc is not None:
@@ -369,10 +378,7 @@ class Unit:
         self.tx.change(Change(draft.id, cls.id, text, begun, ended), draft.before)
 
     def _class_before(self, draft: Draft) -> Class:
-        # Indexes were made by the rules that held before this transaction.
-        is_older = draft.before is not None and draft.before.t != self.tx.t
-        schema = self.base_schema if is_older else self.schema
-        return schema.class_by_id(draft.class_id)
+        return self.stored_schema.class_by_id(draft.class_id)
 
     @staticmethod
     def _pairs(cls: Class, doc: Doc | None) -> dict[Pair, None]:
@@ -389,9 +395,3 @@ class Unit:
             else:
                 pairs[property.id, property.kind.index_key(stored)] = None
         return pairs
-
-
-def problem_finding(problem: Problem, slot: str | None, at: int | None) -> Finding:
-    """A problem as a finding about one slot of one operation."""
-    found = finding_of(problem, slot)
-    return Finding(code=found.code, message=found.message, slot=slot, hint=found.hint, at=at)

@@ -14,7 +14,8 @@ from sandbar import clock
 from sandbar.errors import Conflict, Fault, Incorrect
 from sandbar.model.cursors import other_moment
 from sandbar.model.documents import write_doc
-from sandbar.model.impact import NOTHING_CHECKED, Checked, conclude
+from sandbar.model.drafts import Hashed, SecretNotHashed
+from sandbar.model.impact import NOTHING_CHECKED, Checked, conclude, settle
 from sandbar.model.naming import unknown_entity
 from sandbar.model.operations import BYTES_MAX, Operation, parse_operations
 from sandbar.model.perform import perform
@@ -25,7 +26,7 @@ from sandbar.model.rendering import render
 from sandbar.model.results import Entity, Page, Receipt, Written
 from sandbar.model.schema import Schema
 from sandbar.model.secrets import hash_secrets
-from sandbar.model.unit import Hashed, SecretNotHashed, Unit
+from sandbar.model.unit import Unit
 from sandbar.model.values import door_check
 from sandbar.store.api import Store, Transaction
 from sandbar.store.rows import Row
@@ -75,7 +76,7 @@ class Writes:
             ready = hash_secrets(schema, operations)
             digest = _digest(ready, is_kept=key is not None)
 
-            checked = preflight(self._store, self._ws, schema, ready) or NOTHING_CHECKED
+            checked = self._check_before(schema, ready, key)
 
             def work(
                 tx: Transaction,
@@ -95,6 +96,14 @@ class Writes:
             except SecretNotHashed:
                 continue
         raise Conflict("schema.moving", "the schema keeps changing under this write", hint="retry")
+
+    def _check_before(self, schema: Schema, ready: list[Operation], key: str | None) -> Checked:
+        try:
+            return preflight(self._store, self._ws, schema, ready) or NOTHING_CHECKED
+        except Conflict:
+            if key is None:
+                raise
+            return NOTHING_CHECKED  # it may be a retry, which only the writer can tell
 
     def run(self, work: Callable[[], T], principal: str, reason: str | None) -> T:
         """Run a function as one transaction; inside another one, as part of it."""
@@ -127,7 +136,7 @@ class Writes:
     def query(self, unit: Unit, question: Question) -> Page:
         """A query as the open transaction sees it."""
         unit.tx.require_alone()
-        unit.settle()
+        settle(unit)
         resume = cursor_of(question, unit.tx.epoch)
         if resume is not None and resume.t != unit.tx.t:
             raise other_moment()
@@ -170,7 +179,7 @@ class Writes:
         with unit.undone_by_failure():
             outcomes = perform(unit, ready)
         if any(outcome.changed for outcome in outcomes):
-            tx.changed_ids.update(draft.id for draft in unit.drafts.values() if draft.is_changed())
+            tx.changed_ids.add(next(o.entity_id for o in outcomes if o.changed))
         written = Written(_receipt(tx), outcomes, dict(unit.temps))
         if key is not None:
             tx.remember(principal, key, digest, msgspec.json.encode(written).decode())
@@ -191,7 +200,7 @@ class _Inside:
     def scan(self, scan: Any) -> Any:
         """One page of an index walk, for derived slots."""
         self._unit.tx.require_alone()
-        self._unit.settle()
+        settle(self._unit)
         return self._unit.tx.scan(scan)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from sandbar.errors import Interrupted
+from sandbar.store.faults import log_fault
 
 T = TypeVar("T")
 
@@ -60,7 +61,10 @@ class Answer(Generic[T]):
         return True
 
     def add_done_callback(self, callback: Callable[[Answer[T]], None]) -> None:
-        """Call back when the answer is there, on the writer's thread, or at once."""
+        """Call back when the answer is there: on the writer's thread, or at once on this one.
+
+        What it raises on the writer's thread is logged, and nobody else's concern.
+        """
         with _transition:
             if not self._done:
                 self._callbacks.append(callback)
@@ -89,4 +93,7 @@ class Answer(Generic[T]):
             self._done = True
         self._gate.release()
         for callback in self._callbacks:
-            callback(self)
+            try:
+                callback(self)
+            except BaseException as error:  # noqa: BLE001 - the answer stands, and so do the others'
+                log_fault("answer.callback-failed", error)

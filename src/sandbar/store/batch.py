@@ -185,10 +185,17 @@ def _plan_items(
             tx.finish()
         except RunAlone:
             deferred.append(item)
-        except Exception as error:  # noqa: BLE001 - whatever it raised is its caller's answer
+        except BaseException as error:  # noqa: BLE001 - whatever it raised is its caller's answer
             item.error = error
         finally:
             enter(None)
         if not session.is_open():
-            raise Unavailable("store.rolled-back", "the database gave up the whole transaction")
+            raise _given_up(item.error)
     return deferred
+
+
+def _given_up(error: BaseException | None) -> Problem:
+    """Why the transaction is gone: the work may have been told."""
+    if isinstance(error, Interrupted):
+        return error
+    return Unavailable("store.rolled-back", "the database gave up the whole transaction")

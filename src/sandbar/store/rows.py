@@ -53,6 +53,9 @@ class TxRow(NamedTuple):
     ids: tuple[int, ...]
 
 
+RECORDS_KEPT_US = 7 * 24 * 3600 * 1_000_000
+
+
 class Record(NamedTuple):
     """What is remembered of a request that carried an idempotency key."""
 

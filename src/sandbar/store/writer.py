@@ -12,12 +12,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-import structlog
-import uuid_utils
-
 from sandbar import clock
 from sandbar.errors import Fault, TooMany, Unavailable
 from sandbar.store.batch import Item, WriteSession, run_batch
+from sandbar.store.faults import log_fault
 from sandbar.store.plan import Transaction
 
 BATCH_ITEMS_MAX = 256
@@ -26,8 +24,6 @@ _BATCHES_BEFORE_PAUSE = 10
 _PAUSE_S = 0.002
 _GATHER_S_EACH = 0.0001
 _GATHER_S_MAX = 0.002
-
-log = structlog.get_logger(__name__)
 
 _thread = threading.local()
 
@@ -122,9 +118,8 @@ class Writer:
     def _run(self, connector: Connector, ws: int, items: list[Item]) -> None:
         try:
             run_batch(lambda: connector.begin(ws), items, self._enter)
-        except BaseException:  # the writer must outlive any defect in a batch
-            fault_id = str(uuid_utils.uuid7())
-            log.exception("writer.batch-failed", fault_id=fault_id, items=len(items))
+        except BaseException as error:  # noqa: BLE001 - the writer outlives any defect in a batch
+            fault_id = log_fault("writer.batch-failed", error)
             connector.reset()
             for item in items:
                 item.error = Fault("writer.failed", "the write failed", data={"id": fault_id})

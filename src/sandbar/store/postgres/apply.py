@@ -14,10 +14,9 @@ from sandbar.store.plan import Plan
 from sandbar.store.postgres.arrays import Blobs, Longs, Texts
 from sandbar.store.postgres.connection import Connection
 from sandbar.store.queries import load_queries
+from sandbar.store.rows import RECORDS_KEPT_US
 
 _Q = load_queries("sandbar.store.postgres", "queries.sql")
-
-RECORDS_KEPT_US = 7 * 24 * 3600 * 1_000_000
 
 Bindings = dict[str, Any]
 

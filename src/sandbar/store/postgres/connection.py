@@ -68,6 +68,12 @@ _LOST = (
     "the connection to PostgreSQL was lost or could not be made",
     "check that the server runs, then retry",
 )
+_TOO_SLOW = (
+    Interrupted,
+    "store.too-slow",
+    "PostgreSQL ended a transaction that had been silent for too long",
+    "do the slow work outside the transaction",
+)
 _UNSTORABLE = (Incorrect, "store.unstorable", "a value cannot be stored", None)
 _FULL = (Unavailable, "store.full", "the disk is full", "free some space, then retry")
 _REFUSED = (Incorrect, "store.refused", "PostgreSQL refused the role", "check the URL")
@@ -80,7 +86,7 @@ _REFUSAL_WORDS = ("authentication failed", "does not exist", "pg_hba.conf", "is 
 _PROBLEMS: dict[str, tuple[type[Problem], str, str, str | None]] = {
     "08": _LOST,
     "22": _UNSTORABLE,
-    "25P03": _LOST,  # it idled in a transaction
+    "25P03": _TOO_SLOW,
     "28": _REFUSED,
     "40": _BUSY,
     "53": _BUSY,

@@ -18,6 +18,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from sandbar.errors import Fault, Unavailable
+from sandbar.store.forks import Home
 from sandbar.store.postgres.connection import (
     Connection,
     command,
@@ -50,6 +51,7 @@ class Pool:
 
     def __init__(self, url: str) -> None:
         self._url = url
+        self._home = Home()
         self._free = threading.Semaphore(CONNECTIONS_MAX)
         self._lock = threading.Lock()
         self._idle: list[_Lent] = []
@@ -105,6 +107,7 @@ class Pool:
     def _borrow(self, ws: int | None) -> _Lent:
         if self._closed:
             raise Unavailable("store.closed", "this database has been closed")
+        self._home.require()
         if not self._free.acquire(timeout=ACQUIRE_TIMEOUT_S):
             raise Unavailable(
                 "store.busy", "all connections to PostgreSQL are in use", hint="retry soon"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 from sandbar.errors import NotFound, Unavailable
-from sandbar.store.answer import Answer
-from sandbar.store.api import NOTHING_WANTED, Wanted
-from sandbar.store.batch import Item
-from sandbar.store.plan import Transaction
+from sandbar.store.opened import OpenStore
 from sandbar.store.postgres.connection import Connection, open_reader, open_writer, translated
 from sandbar.store.postgres.install import check
 from sandbar.store.postgres.pool import Pool, refuse_event_loop
@@ -20,14 +16,11 @@ from sandbar.store.postgres.reads import QUERIES, PostgresReads
 from sandbar.store.postgres.session import PostgresConnector
 from sandbar.store.rows import Head, Row, State
 from sandbar.store.scan import Key
-from sandbar.store.writer import Writer
 
 _WRITERS = 3
 
-T = TypeVar("T")
 
-
-class PostgresStore:
+class PostgresStore(OpenStore):
     """One database, reached as a role that row-level security binds."""
 
     def __init__(self, url: str, *, server: bool = False) -> None:
@@ -36,9 +29,7 @@ class PostgresStore:
         self._url = url
         _check(url)
         self._pool = Pool(url)
-        self._closed = False
-        self._writer = Writer(lambda: PostgresConnector(url), workers=_WRITERS, yields=False)
-        atexit.register(self.close)
+        super().__init__(lambda: PostgresConnector(url), workers=_WRITERS, yields=False)
 
     # --- workspaces ------------------------------------------------------------------------
 
@@ -85,33 +76,7 @@ class PostgresStore:
         with self._pool.snapshot(ws, start) as reads:
             yield reads
 
-    # --- writes ----------------------------------------------------------------------------
-
-    def submit(
-        self,
-        ws: int,
-        work: Callable[[Transaction], T],
-        *,
-        wanted: Wanted = NOTHING_WANTED,
-        alone: bool = False,
-        deadline_s: float | None = None,
-    ) -> Answer[T]:
-        """Queue a transaction; the future resolves after its commit."""
-        item = Item(work, wanted, alone=alone, deadline_s=deadline_s)
-        self._writer.submit(ws, item)
-        return item.future
-
-    def open_transaction(self) -> Transaction | None:
-        """The transaction that the calling thread is inside of."""
-        return self._writer.open_transaction()
-
-    def close(self) -> None:
-        """Finish what is queued, then let go of everything."""
-        if self._closed:
-            return
-        self._closed = True
-        atexit.unregister(self.close)
-        self._writer.close()
+    def _let_go(self) -> None:
         self._pool.close()
 
 

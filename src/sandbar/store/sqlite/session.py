@@ -11,7 +11,7 @@ from sandbar.errors import Fault, Problem, Unavailable
 from sandbar.store.api import Wanted
 from sandbar.store.batch import MaybeKept
 from sandbar.store.plan import PastRow, Plan
-from sandbar.store.rows import Record
+from sandbar.store.rows import RECORDS_KEPT_US, Record
 from sandbar.store.scan import level_of
 from sandbar.store.sqlite.connection import open_writer, problem_of, translated
 from sandbar.store.sqlite.reads import QUERIES, SqliteReads
@@ -19,7 +19,6 @@ from sandbar.store.sqlite.reads import QUERIES, SqliteReads
 _BEGIN_S_MAX = 5.0
 _BEGIN_PAUSE_S = 0.005
 _IDS_MAX = 1 << 40  # the rest of a place is the workspace
-RECORDS_KEPT_US = 7 * 24 * 3600 * 1_000_000
 
 
 class SqliteConnector:

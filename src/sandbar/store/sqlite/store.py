@@ -2,53 +2,41 @@
 
 from __future__ import annotations
 
-import atexit
 import fcntl
 import os
 import secrets
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import apsw
 
-from sandbar.errors import Conflict, Incorrect, Unavailable
-from sandbar.store.answer import Answer
-from sandbar.store.api import NOTHING_WANTED, Wanted
-from sandbar.store.batch import Item
-from sandbar.store.plan import Transaction
+from sandbar.errors import Conflict, Incorrect
+from sandbar.store.opened import OpenStore
 from sandbar.store.rows import Head, Row
 from sandbar.store.scan import Key
 from sandbar.store.sqlite.connection import open_reader, open_writer, translated
 from sandbar.store.sqlite.reads import QUERIES, SqliteReads
 from sandbar.store.sqlite.session import SqliteConnector
 from sandbar.store.sqlite.upgrade import bring_up_to_date
-from sandbar.store.writer import Writer
 
 _IDLE_READERS_MAX = 8
 
-T = TypeVar("T")
 
-
-class SqliteStore:
+class SqliteStore(OpenStore):
     """One database file."""
 
-    def __init__(self, path: str | Path, *, server: bool = False) -> None:
-        self._path = str(path)
-        if self._path in ("", ":memory:") or self._path.startswith("file:"):
-            raise Incorrect(
-                "store.cannot-open",
-                "several connections share a database, so it needs a file of its own",
-                hint="give a path; a temporary directory will do",
-            )
-        self._server_lock = _lock_for_server(self._path) if server else None
-        bring_up_to_date(self._path)
+    def __init__(self, path: str | os.PathLike[str], *, server: bool = False) -> None:
+        self._path = _whole_path(os.fspath(path))
         self._readers: deque[apsw.Connection] = deque()
-        self._closed = False
-        self._writer = Writer(lambda: SqliteConnector(self._path), workers=1, yields=True)
-        atexit.register(self.close)
+        self._server_lock = _lock_for_server(self._path) if server else None
+        try:
+            bring_up_to_date(self._path)
+            super().__init__(lambda: SqliteConnector(self._path), workers=1, yields=True)
+        except BaseException:
+            _unlock(self._server_lock)
+            raise
 
     # --- workspaces ------------------------------------------------------------------------
 
@@ -94,45 +82,20 @@ class SqliteStore:
     def snapshot(self, ws: int) -> Iterator[SqliteReads]:
         """A consistent view for several reads."""
         connection = self._borrow()
-        with translated():
-            connection.execute("BEGIN")
-            try:
+        try:
+            with translated():
+                connection.execute("BEGIN")
                 yield SqliteReads(connection, ws)
-            finally:
-                connection.execute("ROLLBACK")
-        self._give_back(connection)
+        except BaseException as error:
+            # What a reader makes of its rows is no fault of the connection, and a new one is dear.
+            self._end_snapshot(connection, is_sound=_is_of_reader(error))
+            raise
+        self._end_snapshot(connection, is_sound=True)
 
-    # --- writes ----------------------------------------------------------------------------
-
-    def submit(
-        self,
-        ws: int,
-        work: Callable[[Transaction], T],
-        *,
-        wanted: Wanted = NOTHING_WANTED,
-        alone: bool = False,
-        deadline_s: float | None = None,
-    ) -> Answer[T]:
-        """Queue a transaction; the future resolves after its commit."""
-        item = Item(work, wanted, alone=alone, deadline_s=deadline_s)
-        self._writer.submit(ws, item)
-        return item.future
-
-    def open_transaction(self) -> Transaction | None:
-        """The transaction that the calling thread is inside of."""
-        return self._writer.open_transaction()
-
-    def close(self) -> None:
-        """Finish what is queued, then let go of everything."""
-        if self._closed:
-            return
-        self._closed = True
-        atexit.unregister(self.close)
-        self._writer.close()
+    def _let_go(self) -> None:
         while self._readers:
             self._readers.pop().close()
-        if self._server_lock is not None:
-            os.close(self._server_lock)
+        _unlock(self._server_lock)
 
     def _one_row(self, sql: str, bindings: tuple[Any, ...]) -> Any:
         connection = self._borrow()
@@ -150,12 +113,20 @@ class SqliteStore:
 
     def _borrow(self) -> apsw.Connection:
         """A reader for this thread alone; one that is not given back after an error is dropped."""
-        if self._closed:
-            raise Unavailable("store.closed", "this database has been closed")
+        self._require_open()
         try:
             return self._readers.pop()
         except IndexError:
             return open_reader(self._path)
+
+    def _end_snapshot(self, connection: apsw.Connection, *, is_sound: bool) -> None:
+        if is_sound:
+            with translated():
+                connection.execute("ROLLBACK")
+            self._give_back(connection)
+        else:
+            # Not left to the collector: as long as a snapshot is open, the log cannot shrink.
+            connection.close(True)
 
     def _give_back(self, connection: apsw.Connection) -> None:
         if len(self._readers) < _IDLE_READERS_MAX:
@@ -169,9 +140,31 @@ def _head_and_row(columns: Any) -> tuple[Head, Row | None]:
     return Head(t, generation, epoch), None if doc is None else Row(id, cls, since, doc)
 
 
+def _is_of_reader(error: BaseException) -> bool:
+    """Whether an error arose from what was read; SQLite's own come translated."""
+    return isinstance(error, Exception) and not isinstance(error.__cause__, apsw.Error)
+
+
+def _whole_path(path: str) -> str:
+    """The path of the file itself: one lock for all its names, one file whatever the directory."""
+    if path in ("", ":memory:") or path.startswith("file:"):
+        raise Incorrect(
+            "store.cannot-open",
+            "several connections share a database, so it needs a file of its own",
+            hint="give a path; a temporary directory will do",
+        )
+    try:
+        return os.path.realpath(path)
+    except ValueError as error:  # NUL, or half a character
+        raise Incorrect("store.cannot-open", f"this is no path: {error}") from error
+
+
 def _lock_for_server(path: str) -> int:
     """Only one server may own a file; the lock is apart from SQLite's own, which it would break."""
-    handle = os.open(f"{path}.server-lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        handle = os.open(f"{path}.server-lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise Incorrect("store.cannot-open", f"{path} cannot be claimed: {error}") from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -182,3 +175,8 @@ def _lock_for_server(path: str) -> int:
             hint="stop it, or talk to it; the library and the command line may run beside it",
         ) from error
     return handle
+
+
+def _unlock(handle: int | None) -> None:
+    if handle is not None:
+        os.close(handle)

@@ -1,0 +1,50 @@
+"""Drafts: entities on their way from one document to the next, before anything is written."""
+
+from __future__ import annotations
+
+import msgspec
+
+from sandbar.model import core
+from sandbar.model.documents import Doc, exact, read_doc
+from sandbar.store.rows import Row
+
+
+class Hashed:
+    """A secret that was hashed before it came near a transaction."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class SecretNotHashed(Exception):
+    """A slot became secret between preparing and running: prepare again."""
+
+
+class Draft(msgspec.Struct, gc=False):
+    """One entity on its way from its old document to its new one (None: deleted)."""
+
+    id: int
+    class_id: int
+    before: Row | None
+    old: Doc | None
+    doc: Doc | None
+
+    @classmethod
+    def of(cls, row: Row) -> Draft:
+        """The draft of an entity that exists."""
+        old = read_doc(row.doc)
+        return cls(row.id, row.cls, row, old, dict(old))
+
+    def is_changed(self) -> bool:
+        """Whether there is anything to write."""
+        if self.doc != self.old:
+            return True
+        return bool(self.doc) and exact(self.doc) != exact(self.old)
+
+
+def ident_of(draft: Draft) -> str | None:
+    """The name of a draft's entity, or of what it was."""
+    ident: str | None = (draft.doc or draft.old or {}).get(str(core.IDENT))
+    return ident

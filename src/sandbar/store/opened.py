@@ -1,0 +1,65 @@
+"""What both kinds of store share while they are open: the queue of writes, and how it all ends."""
+
+from __future__ import annotations
+
+import atexit
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TypeVar
+
+from sandbar.errors import Unavailable
+from sandbar.store.answer import Answer
+from sandbar.store.api import NOTHING_WANTED, Wanted
+from sandbar.store.batch import Item
+from sandbar.store.forks import Home
+from sandbar.store.plan import Transaction
+from sandbar.store.writer import Connector, Writer
+
+T = TypeVar("T")
+
+
+class OpenStore(ABC):
+    """An open database, until it is closed or the program ends."""
+
+    def __init__(self, connect: Callable[[], Connector], *, workers: int, yields: bool) -> None:
+        self._home = Home()
+        self._closed = False
+        self._writer = Writer(connect, workers=workers, yields=yields)
+        atexit.register(self.close)
+
+    def submit(
+        self,
+        ws: int,
+        work: Callable[[Transaction], T],
+        *,
+        wanted: Wanted = NOTHING_WANTED,
+        alone: bool = False,
+        deadline_s: float | None = None,
+    ) -> Answer[T]:
+        """Queue a transaction; the future resolves after its commit."""
+        self._home.require()
+        item = Item(work, wanted, alone=alone, deadline_s=deadline_s)
+        self._writer.submit(ws, item)
+        return item.future
+
+    def open_transaction(self) -> Transaction | None:
+        """The transaction that the calling thread is inside of."""
+        return self._writer.open_transaction()
+
+    def close(self) -> None:
+        """Finish what is queued, then let go of everything; what a fork copied is left alone."""
+        if self._closed or not self._home.is_here():
+            return
+        self._closed = True
+        atexit.unregister(self.close)
+        self._writer.close()
+        self._let_go()
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise Unavailable("store.closed", "this database has been closed")
+        self._home.require()
+
+    @abstractmethod
+    def _let_go(self) -> None:
+        """Give up whatever was opened, now that nothing is written any more."""

@@ -1,0 +1,53 @@
+"""A database is opened in the process that uses it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.store.conftest import Place
+
+# The parent holds the writer's lock while it forks, as its writer might.
+FORK = """
+import os, sys
+from sandbar.errors import Fault
+from tests.store.conftest import Place, new_workspace
+from tests.store.writing import create, creating, current
+
+place = Place(*sys.argv[1:])
+store = place.open()
+ws = new_workspace(store)
+id = create(store, ws)
+assert current(store, ws, id)
+
+def code_of(call):
+    try:
+        call()
+    except Fault as fault:
+        return fault.code
+
+def in_the_child():
+    reading = (lambda: store.point(ws, id), lambda: store.snapshot(ws).__enter__())
+    for call in (lambda: store.submit(ws, creating()), *reading):
+        assert code_of(call) == "store.forked"
+    store.close()
+    own = place.open()
+    assert create(own, ws) == id + 1
+    own.close()
+
+with store._writer._condition:
+    pid = os.fork()
+if pid == 0:
+    in_the_child()
+    sys.exit()
+assert os.waitpid(pid, 0)[1] == 0
+assert create(store, ws) == id + 2
+assert current(store, ws, id + 1)
+store.close()
+"""
+
+
+def test_a_copy_of_an_open_database_is_refused_and_does_no_harm(place: Place) -> None:
+    command = [sys.executable, "-c", FORK, place.dialect, place.address]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert answer.returncode == 0, answer.stderr

@@ -1,0 +1,52 @@
+"""What can be opened, and what `sandbar.open` says of the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sandbar
+
+
+class BytesPath:
+    """A path as some systems have it."""
+
+    def __repr__(self) -> str:
+        return "a path of bytes"
+
+    def __fspath__(self) -> bytes:
+        return b"x.db"
+
+
+@pytest.mark.parametrize(
+    "given", [None, 5, b"x.db", ["x.db"], BytesPath(), "", ":memory:", "a\0b", "a\ud800b"], ids=repr
+)
+@pytest.mark.parametrize("server", [False, True])
+def test_what_is_no_path_and_no_url_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: Any, server: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(sandbar.Incorrect) as caught:
+        sandbar.open(given, server=server)
+    assert caught.value.code == "store.cannot-open"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_may_be_text_or_a_path(tmp_path: Path) -> None:
+    for path in (tmp_path / "x.db", str(tmp_path / "x.db")):
+        with sandbar.open(path) as db:
+            assert db.t == 1
+
+
+def test_a_relative_path_stays_the_same_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(tmp_path)
+    with sandbar.open("x.db") as db, db._store.snapshot(1):
+        monkeypatch.chdir(elsewhere)
+        assert db.t == 1, "read by a connection that was opened here"
+    assert list(elsewhere.iterdir()) == []
