@@ -9,6 +9,8 @@ from typing import Any
 from sandbar.database import Database
 from sandbar.model import Written
 from sandbar.store import batch
+from sandbar.store.postgres import connection as postgres
+from sandbar.store.sqlite import connection as sqlite
 from sandbar.store.sqlite.session import SqliteSession
 
 _GAP_S = 0.02  # makes room for the kill; a rare fault would prove little
@@ -58,9 +60,21 @@ def _index_apart() -> None:
     SqliteSession._apply_slots = and_commit  # type: ignore[method-assign]
 
 
+def _seldom_ask() -> None:
+    """Whoever waits for SQLite's lock looks for it once a second."""
+    sqlite._BUSY_PAUSE_S = 1.0
+
+
+def _endless_silence() -> None:
+    """PostgreSQL keeps a silent writing session, and with it the workspace's lock."""
+    postgres._WRITER["idle_in_transaction_session_timeout"] = "0"
+
+
 BREAKAGES: dict[str, Callable[[], None]] = {
     "none": _nothing,
     "answer-before-commit": _answer_before_commit,
     "transact-in-pieces": _transact_in_pieces,
     "index-apart": _index_apart,
+    "seldom-ask": _seldom_ask,
+    "endless-silence": _endless_silence,
 }

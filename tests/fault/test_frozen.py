@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ SOON_S = 2.0  # on two busy cores; nobody who waits for a lock is that quick
 class Holder:
     """A child that stays inside a write transaction, frozen."""
 
-    def __init__(self, zygote: Zygote, target: str, folder: Path) -> None:
+    def __init__(self, zygote: Zygote, target: str, folder: Path, breakage: str = "none") -> None:
         self._go, self._out = folder / "go", folder / "out"
         inside = folder / "inside"
         for pipe in (inside, self._go):
@@ -42,6 +43,7 @@ class Holder:
             inside=str(inside),
             go=str(self._go),
             out=str(self._out),
+            breakage=breakage,
         )
         assert inside.read_text() == "inside"
         self.child.send(signal.SIGSTOP)
@@ -77,6 +79,20 @@ def test_a_frozen_holder_frees_its_workspace_on_postgres(
         assert 0.5 < waited_s < FREED_WITHIN_S, "it held nothing, or for too long"
         assert answer.isdigit() or answer.startswith("store.")
         assert_whole(db, account, answer)
+
+
+def test_without_the_server_s_timeout_the_workspace_stays_taken(
+    zygote: Zygote, postgres_app: str, tmp_path: Path
+) -> None:
+    """The negative control: nothing but the timeout frees it in time."""
+    with sandbar.open(postgres_app) as db, ThreadPoolExecutor(1) as pool:
+        prepare(db)
+        holder = Holder(zygote, postgres_app, tmp_path, "endless-silence")
+        writing = pool.submit(db.create, "fault/Item", {"fault/tag": "meanwhile"})
+        with pytest.raises(TimeoutError):
+            writing.result(FREED_WITHIN_S)
+        holder.child.kill()
+        assert writing.result(FREED_WITHIN_S).created
 
 
 def test_another_workspace_does_not_wait_on_postgres(

@@ -113,11 +113,20 @@ def test_eight_threads_in_one_workspace_on_postgres(
 
 
 @pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("store", ["file", "postgres_app"])
 def test_a_weakened_run_is_caught(
-    zygote: Zygote, file: str, tmp_path: Path, seed: str, say: Say, processes: int
+    request: pytest.FixtureRequest,
+    zygote: Zygote,
+    tmp_path: Path,
+    seed: str,
+    say: Say,
+    store: str,
+    processes: int,
 ) -> None:
     """The negative control: read and write in two calls, and updates are lost."""
-    race = Race(zygote, file, tmp_path, seed, processes, 8 // processes, transactions=60, weak=True)
+    target = request.getfixturevalue(store)
+    threads = 8 // processes
+    race = Race(zygote, target, tmp_path, seed, processes, threads, transactions=60, weak=True)
     (report,), figures = race.run()
     say(f"{figures}: { ({kind: len(found) for kind, found in report.anomalies.items()}) }")
     assert "lost" in report.anomalies

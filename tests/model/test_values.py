@@ -216,10 +216,10 @@ def test_a_refused_value_gets_a_code_a_short_message_and_a_hint_at_once(
 ) -> None:
     times = []
     for _ in range(3):
-        started = time.perf_counter()
+        started = time.thread_time()
         with pytest.raises(Incorrect) as caught:
             decode(kind, value)
-        times.append(time.perf_counter() - started)
+        times.append(time.thread_time() - started)
     assert caught.value.code == code
     assert caught.value.hint
     assert caught.value.message.isprintable()
@@ -394,7 +394,7 @@ def test_the_string_fast_path_is_fast() -> None:
 
 
 def _seconds(run: Callable[[object], object]) -> float:
-    started = time.perf_counter()
+    started = time.thread_time()
     for _ in range(2000):
         run("waterproof boot")
-    return time.perf_counter() - started
+    return time.thread_time() - started

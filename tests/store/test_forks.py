@@ -7,9 +7,10 @@ import sys
 
 from tests.store.conftest import Place
 
-# The parent holds the writer's lock while it forks, as its writer might.
+# Another thread holds the writer's lock during the fork, as the writer might: in the child nobody
+# will ever release it, and whoever asks for it is woken by the alarm.
 FORK = """
-import os, sys
+import os, signal, sys, threading
 from sandbar.errors import Fault
 from tests.store.conftest import Place, new_workspace
 from tests.store.writing import create, creating, current
@@ -35,11 +36,21 @@ def in_the_child():
     assert create(own, ws) == id + 1
     own.close()
 
-with store._writer._condition:
-    pid = os.fork()
+held, forked = threading.Event(), threading.Event()
+
+def hold():
+    with store._writer._condition:
+        held.set()
+        forked.wait()
+
+threading.Thread(target=hold).start()
+held.wait()
+pid = os.fork()
 if pid == 0:
+    signal.alarm(20)
     in_the_child()
     sys.exit()
+forked.set()
 assert os.waitpid(pid, 0)[1] == 0
 assert create(store, ws) == id + 2
 assert current(store, ws, id + 1)

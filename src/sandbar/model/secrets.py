@@ -45,7 +45,8 @@ def _made_secret(operations: list[Operation]) -> set[str]:
     names = set()
     for op in operations:
         if isinstance(op, Create | Update):
-            slots = op.slots if isinstance(op, Create) else op.set
+            given = op.slots if isinstance(op, Create) else op.set
+            slots = {name.removeprefix(":"): value for name, value in given.items()}
             ident = slots.get("db/ident") if isinstance(op, Create) else op.entity
             if slots.get("dt/secret?") is True and isinstance(ident, str):
                 names.add(ident.removeprefix(":"))

@@ -1,4 +1,8 @@
-"""Connections and writer threads do not survive a fork: whoever uses them there is told."""
+"""Connections and writer threads do not survive a fork: whoever uses them there is told.
+
+Forks are counted rather than processes compared, because asking for the process id is a system
+call, and every read would make it.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,32 @@ import os
 
 from sandbar.errors import Fault
 
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
+
 
 class Home:
     """The process in which a store was opened."""
 
-    __slots__ = ("_pid",)
+    __slots__ = ("_forks",)
 
     def __init__(self) -> None:
-        self._pid = os.getpid()
+        self._forks = _forks
 
     def is_here(self) -> bool:
         """Whether this is that process."""
-        return os.getpid() == self._pid
+        return self._forks == _forks
 
     def require(self) -> None:
         """Go on only there: in a copy of it writes wait for ever, and connections speak for two."""
-        if not self.is_here():
+        if self._forks != _forks:
             raise Fault(
                 "store.forked",
                 "this database was opened before a fork",

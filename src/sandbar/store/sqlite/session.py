@@ -144,10 +144,10 @@ class SqliteSession(SqliteReads):
                 QUERIES.put_version,
                 [(ws, id, t, cls, doc) for (id, t), (cls, doc) in plan.versions.items()],
             )
-        many(
-            QUERIES.put_entity,
-            [(ws, row.id, row.cls, row.t, row.doc) for row in plan.rows.values() if row],
-        )
+        living = [(ws, row.id, row.cls, row.t, row.doc) for row in plan.rows.values() if row]
+        if any(not 0 < row[1] < _IDS_MAX for row in living):
+            raise Fault("store.id-out-of-range", "an id would reach into another workspace")
+        many(QUERIES.put_entity, living)
         gone = [(ws, id) for id, row in plan.rows.items() if row is None]
         if gone:
             many(QUERIES.drop_entity, gone)
