@@ -52,6 +52,155 @@ def test_introspection_and_entities_say_the_same(shop: Database) -> None:
     assert schema.direct_slots("shop/Boot") == []
 
 
+@pytest.fixture
+def boots(shop: Database) -> Database:
+    """The shop, with a class and a property of which everything is said that can be said."""
+    shop.define(
+        properties={
+            "boot/size": {
+                "dt/range": "db.type/long",
+                "db/doc": "The size in Paris points.",
+                "dt/label": "Size",
+                "dt/required?": True,
+                "dt/min": 0,
+                "dt/max": 60,
+                "dt/default": 40,
+                "dt/one-of": [38, 40, 42],
+                "dt/indexed?": True,
+                "dt/domain": ["shop/Line"],
+            },
+            "boot/sole": {"dt/range": "db.type/string", "dt/pattern": "^[a-z]+$", "dt/max": 9},
+            "boot/code": {"dt/range": "db.type/string", "dt/secret?": True},
+        },
+        classes={
+            "shop/Hiking": {
+                "dt/subclass-of": ["shop/Boot"],
+                "dt/slots": ["boot/size", "boot/sole", "boot/code"],
+                "db/doc": "Boots for hills.",
+                "dt/label": "Hiking boot",
+                "dt/validator": 'this["boot/size"] > 1',
+            },
+        },
+    )
+    return shop
+
+
+def test_the_datatypes_are_the_classes_below_literal(db: Database) -> None:
+    types = db.schema.datatypes()
+    assert types == [name for name in db.schema.subclasses("dt/Literal") if name[:3] == "db."]
+    for number, name in enumerate(types):
+        db.define(properties={f"my/p{number}": {"dt/range": name}})
+        assert db.schema.range(f"my/p{number}") == name
+
+
+def test_describe_tells_all_of_a_class(boots: Database) -> None:
+    told = boots.schema.describe("shop/Hiking")
+    slots = {slot["property"]: slot for slot in told.pop("slots")}
+    assert told == {
+        "class": "shop/Hiking",
+        "doc": "Boots for hills.",
+        "label": "Hiking boot",
+        "abstract?": False,
+        "parents": ["shop/Boot"],
+        "ancestors": ["dt/Ref", "dt/Resource", "shop/Boot", "shop/Item"],
+        "subclasses": [],
+        "validators": ['this["boot/size"] > 1'],
+    }
+    assert sorted(slots) == boots.schema.slots("shop/Hiking")
+    assert slots["boot/size"] == boots.schema.describe_property("boot/size")
+    item = boots.schema.describe("shop/Item")
+    assert item["subclasses"] == ["shop/Boot", "shop/Hiking"]
+    assert (item["doc"], item["validators"]) == (None, [])
+    assert boots.schema.describe("dt/Ref")["abstract?"] is True
+
+
+def test_describe_tells_all_of_a_property_and_nothing_that_is_not_set(boots: Database) -> None:
+    describe = boots.schema.describe_property
+    assert describe("boot/size") == {
+        "property": "boot/size",
+        "range": "db.type/long",
+        "cardinality": "one",
+        "doc": "The size in Paris points.",
+        "label": "Size",
+        "required?": True,
+        "default": 40,
+        "one-of": [38, 40, 42],
+        "min": 0,
+        "max": 60,
+        "indexed?": True,
+    }
+    code = {"property": "boot/code", "range": "db.type/string", "cardinality": "one"}
+    assert describe("boot/code") == code | {"secret?": True}
+    assert describe("boot/sole")["pattern"] == "^[a-z]+$"
+    assert describe("item/code")["unique"] == "identity"
+    assert describe("item/fragile")["default"] is False
+    assert describe("order/lines")["component?"] is True
+    assert describe("maker/items")["inverse-of"] == "item/maker"
+
+
+def test_the_json_schema_of_a_property_says_what_its_slot_takes(boots: Database) -> None:
+    of = boots.schema.property_json_schema
+    size = {"type": "integer", "minimum": 0, "maximum": 60, "enum": [38, 40, 42], "default": 40}
+    assert of("boot/size") == size | {"description": "The size in Paris points."}
+    assert of("boot/sole") == {"type": "string", "pattern": "^[a-z]+$", "maxLength": 9}
+    assert of("boot/code")["writeOnly"] is True
+    assert of("item/fragile") == {"type": "boolean", "default": False}
+    assert of("item/notes")["items"]["type"] == of("item/name")["type"] == "string"
+    assert of("item/like")["items"] == of("item/maker")
+    assert of("item/maker")["type"] == ["string", "integer", "object"]
+    whole = boots.schema.json_schema("shop/Hiking")["properties"]
+    assert whole == {name: of(name) for name in boots.schema.slots("shop/Hiking")}
+
+
+def test_domain_range_and_cardinality_of_every_property(boots: Database) -> None:
+    schema = boots.schema
+    assert schema.domain("boot/size") == ["shop/Hiking", "shop/Line"]
+    assert schema.domain("db/ident") == ["dt/Resource"]
+    assert schema.range("item/price") == "db.type/bigdec"
+    assert schema.range("maker/items") == "shop/Item"
+    for name in schema.properties():
+        stored = boots.get(name)
+        assert schema.range(name) == stored["dt/range"]
+        assert schema.cardinality(name) == stored.get("db/cardinality", "one")
+        owners = [cls for cls in schema.classes() if name in schema.direct_slots(cls)]
+        assert schema.domain(name) == sorted({*owners, *stored.get("dt/domain", ())})
+
+
+def test_is_kind_includes_the_class_itself_and_is_subclass_does_not(boots: Database) -> None:
+    schema = boots.schema
+    for name in schema.classes():
+        above = schema.ancestors(name)
+        assert above == [one for one in schema.classes() if schema.is_subclass(name, one)]
+        kinds = [one for one in schema.classes() if schema.is_kind(name, one)]
+        assert kinds == sorted([*above, name])
+        assert name not in above
+    hat = item(boots, "Hat")
+    boot = boots.create("shop/Hiking", {"item/name": "Boot"}).entity_id
+    kinds = ["shop/Item", "shop/Boot", "shop/Hiking", "dt/Resource", "shop/Maker", "dt/Class"]
+    assert [boots.instance_of(boot, kind) for kind in kinds] == [True] * 4 + [False] * 2
+    assert [boots.instance_of(hat, kind) for kind in kinds[:4]] == [True, False, False, True]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda db: db.schema.describe("no/such"),
+        lambda db: db.schema.is_subclass("shop/Item", "no/such"),
+        lambda db: db.schema.is_kind("no/such", "shop/Item"),
+        lambda db: db.schema.domain("no/such"),
+        lambda db: db.schema.property_json_schema("no/such"),
+        lambda db: db.schema.range("shop/Item"),
+        lambda db: db.instance_of("shop/Item", "no/such"),
+        lambda db: db.instance_of("no/such", "shop/Item"),
+    ],
+)
+def test_asking_about_what_is_not_there_is_refused(
+    shop: Database, ask: Callable[[Database], Any]
+) -> None:
+    code = problem_of(lambda: ask(shop)).code
+    assert code in ("class.unknown", "property.unknown", "entity.unknown")
+
+
 def test_a_dump_loads_into_the_same_dump(place: Place) -> None:
     def dumped(name: str, metamodel: bytes | None) -> bytes:
         return place.open(f"{place.workspace}-{name}", metamodel=metamodel).schema.dump()
