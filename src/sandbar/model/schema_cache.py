@@ -69,6 +69,8 @@ class SchemaCache:
             else:
                 schema = _load(source, None, source.schema_changes(), state.generation)
             if known is None or known.generation < schema.generation:
+                if known is not None:
+                    self._keep(state.epoch, known)  # whoever looks back needs it next
                 self._current, self._epoch = schema, state.epoch
         return schema
 
@@ -82,10 +84,14 @@ class SchemaCache:
         schema = self._past.get(key)
         if schema is None:
             changes = [change for change in now.changes if change <= basis]
-            schema = self._past[key] = _load(source, basis, changes, -basis)
-            while len(self._past) > _PAST_SCHEMAS_MAX:
-                self._past.popitem(last=False)
+            schema = _load(source, basis, changes, -basis)
+            self._keep(source.state.epoch, schema)
         return schema
+
+    def _keep(self, epoch: int, schema: Schema) -> None:
+        self._past[epoch, schema.t] = schema
+        while len(self._past) > _PAST_SCHEMAS_MAX:
+            self._past.popitem(last=False)
 
 
 def _catch_up(known: Schema, source: SchemaSource) -> Schema:
