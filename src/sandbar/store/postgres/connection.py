@@ -29,6 +29,7 @@ _PLANNER = {
     "enable_bitmapscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
+    "enable_sort": "off",  # an incremental sort of an index walk stops as early as the walk
     "plan_cache_mode": "force_generic_plan",
     "jit": "off",
 }

@@ -57,8 +57,11 @@ def _range_as_of(ws: int, scan: Scan, drive: Between) -> Statement:
     _restrict(where, bindings, drive, scan)
     arm = (ws, drive.property, *bindings)
     way = " DESC" if scan.descending else ""
-    order = f"ORDER BY key{way}, id{way}"
-    sql = _F.range_as_of.format(where=" ".join(where), order=order)
+    sql = _F.range_as_of.format(
+        where=" ".join(where),
+        arm_order=_order(scan, "s.value"),
+        order=f"ORDER BY key{way}, id{way}",
+    )
     return sql, (*arm, *arm, scan.as_of, scan.as_of, scan.limit)
 
 

@@ -17,11 +17,11 @@ WHERE s.ws = %s AND s.property = %s AND s.since <= %s {where}
 
 -- name: range_as_of
 SELECT s.key, s.id FROM (
-  SELECT s.value AS key, s.id, s.since, 9223372036854775807 AS until
-  FROM slot s WHERE s.ws = %s AND s.property = %s {where}
+  (SELECT s.value AS key, s.id, s.since, 9223372036854775807 AS until
+   FROM slot s WHERE s.ws = %s AND s.property = %s {where} {arm_order})
   UNION ALL
-  SELECT s.value, s.id, s.since, s.until
-  FROM past s WHERE s.ws = %s AND s.property = %s {where}
+  (SELECT s.value, s.id, s.since, s.until
+   FROM past s WHERE s.ws = %s AND s.property = %s {where} {arm_order})
   {order} OFFSET 0
 ) s WHERE s.since <= %s AND s.until > %s LIMIT %s
 

@@ -11,7 +11,7 @@ from sandbar.errors import Fault, Incorrect, Interrupted, Problem, Unavailable
 
 _BUSY_S_MAX = 5.0
 _BUSY_PAUSE_S = 0.001
-_READER_CACHE_KIB = 32_000
+_READER_CACHE_KIB = 40_000
 _WRITER_CACHE_KIB = 32_000
 
 
