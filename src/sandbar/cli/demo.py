@@ -97,4 +97,4 @@ def _past(console: Console, db: Database) -> None:
 
 def _say(console: Console, title: str, code: str) -> None:
     console.print(f"[bold blue]{title}[/]")
-    console.print(Syntax(code, "python", background_color="default"))
+    console.print(Syntax(code, "python", background_color="default", word_wrap=True))
