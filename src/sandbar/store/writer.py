@@ -151,7 +151,7 @@ class Writer:
         others fight the writer for the interpreter: a third of the throughput.
         """
         with self._condition:
-            expected = self._last_size.get(ws, 1)
+            expected = min(self._last_size.get(ws, 1), BATCH_ITEMS_MAX)
             queue = self._queues[ws]
             if expected <= 1 or len(queue) >= expected or queue[0].alone or self._closing:
                 return
@@ -166,6 +166,8 @@ class Writer:
         with self._condition:
             self._busy.discard(ws)
             if self._queues[ws]:
+                # Those who came too late for the batch take part in the next, besides the others.
+                self._last_size[ws] += len(self._queues[ws])
                 self._ready.append(ws)
                 self._condition.notify()
             else:

@@ -12,7 +12,7 @@ from sandbar.errors import Fault, Incorrect, Interrupted, Problem, Unavailable
 _BUSY_S_MAX = 5.0
 _BUSY_PAUSE_S = 0.001
 _READER_CACHE_KIB = 40_000
-_WRITER_CACHE_KIB = 32_000
+_WRITER_CACHE_KIB = 64_000
 
 
 def open_writer(path: str) -> apsw.Connection:
