@@ -5,11 +5,11 @@ WORKERS ?= 2
 BIN := .venv/bin
 CODE := $(wildcard src tests bench)
 
-.PHONY: help run test test-long check static format bench lock clean postgres
+.PHONY: help run test test-long check static format bench lock clean postgres node nginx
 .DELETE_ON_ERROR:
 
 help:
-	@echo 'make run        set up and start the demo'
+	@echo 'make run        set up and start a demo server (PORT=8080)'
 	@echo 'make test       everything that must pass: make check, then all tests'
 	@echo 'make test-long  the tests that take minutes: faults, fuzz, scale'
 	@echo 'make check      format, lint, types, layers, house rules'
@@ -19,10 +19,10 @@ help:
 	@echo 'make clean      remove the environment and the caches'
 
 run: .venv/.installed
-	$(BIN)/sandbar demo
+	$(BIN)/sandbar demo-server $(if $(PORT),--port $(PORT))
 
 # The house rules are part of the whole suite, so `test` need not run them apart as `check` does.
-test: static postgres
+test: static postgres node nginx
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --durations=8 tests </dev/null
 
 test-long: .venv/.installed postgres
@@ -50,8 +50,16 @@ lock:
 postgres:
 	@scripts/ensure-postgres
 
+# The clients and suites from npm that the tests run against the server.
+node: .venv/.installed
+	@scripts/ensure-node
+
+nginx:
+	@scripts/ensure-nginx
+
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv tests/mcp_clients/node_modules build dist
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src tests -name __pycache__ -type d -exec rm -rf {} +
 
 # Two stamps: a changed lock makes the environment anew, a changed pyproject only re-installs us.

@@ -33,7 +33,14 @@ BROAD_HANDLERS = {
         1,
         "a transaction fails alone: its error is its own caller's answer",
     ),
+    "sandbar/notify/followed.py": (1, "a listener that fails keeps the others from nothing"),
+    "sandbar/notify/hub.py": (
+        1,
+        "the thread that follows commits outlives any defect, and tells that it met one",
+    ),
+    "sandbar/store/watchers.py": (1, "a commit stands, whatever those make of it who watch"),
     "sandbar/store/writer.py": (1, "the writer's thread outlives any defect in one batch"),
+    "sandbar/verbs/dispatch.py": (1, "a caller is shown the number of a defect, never its text"),
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import sandbar
-from sandbar.store.faults import log_fault
+from sandbar.faults import log_fault
 
 CANARY = "tell-nobody-4711"
 

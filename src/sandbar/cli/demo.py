@@ -6,16 +6,16 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.syntax import Syntax
-from rich.table import Table
-
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from sandbar.database import Database
 
 
 def demo() -> None:
     """Take a tour: a schema, a few writes, a mistake, a query, and a look into the past."""
+    from rich.console import Console
+
     from sandbar.database import open_database
 
     console = Console(highlight=False)
@@ -69,6 +69,8 @@ def _mistake(console: Console, db: Database) -> None:
 
 
 def _query(console: Console, db: Database) -> None:
+    from rich.table import Table
+
     code = 'db.query("zorp/Footwear", {"footwear/price": {"<": 200}, "footwear/tentacle-count":\n'
     code += '    {">=": 4}}, order_by="-footwear/price")'
     _say(console, "Queries are plain JSON and use the indexes", code)
@@ -96,5 +98,7 @@ def _past(console: Console, db: Database) -> None:
 
 
 def _say(console: Console, title: str, code: str) -> None:
+    from rich.syntax import Syntax
+
     console.print(f"[bold blue]{title}[/]")
     console.print(Syntax(code, "python", background_color="default", word_wrap=True))

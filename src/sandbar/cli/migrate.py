@@ -6,7 +6,6 @@ from typing import Annotated
 from urllib.parse import quote
 
 import typer
-from rich.console import Console
 
 
 def migrate(
@@ -16,14 +15,21 @@ def migrate(
     ] = "sandbar_app",
     password: Annotated[
         str | None,
-        typer.Option(help="Its password, if it is to have one.", envvar="SANDBAR_PASSWORD"),
+        typer.Option(
+            help="Its password, if it is to have one. Else SANDBAR_PASSWORD.", show_default=False
+        ),
     ] = None,
 ) -> None:
     """Prepare a PostgreSQL database: tables, row-level security and the role to connect as."""
-    from sandbar.database import prepare_postgres
+    from rich.console import Console
 
-    app_url = prepare_postgres(url, role=role, password=password)
-    console = Console(highlight=False)
+    from sandbar.database import prepare_postgres
+    from sandbar.settings import Settings
+
+    secret = Settings.from_environment(password=password).password
+    app_url = prepare_postgres(url, role=role, password=secret)
+    console = Console(highlight=False, markup=False)
     console.print("The database is ready. Open it with:")
-    shown = app_url if password is None else app_url.replace(quote(password, safe=""), "PASSWORD")
+    shown = app_url if secret is None else app_url.replace(quote(secret, safe=""), "PASSWORD")
     console.print(f'    sandbar.open("{shown}")', soft_wrap=True)
+    console.print(f'    sandbar serve --database "{shown}"', soft_wrap=True)

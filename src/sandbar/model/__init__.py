@@ -3,16 +3,24 @@
 This package is the model's only door; nobody imports its rooms.
 """
 
-from sandbar.model.findings import Finding
+from sandbar.model.commits import Commit, EntityChange, Standing
+from sandbar.model.credentials import Credentials
+from sandbar.model.definitions import definition_operations
+from sandbar.model.findings import Finding, did_you_mean
+from sandbar.model.guarding import Guard, Touched
 from sandbar.model.introspection import Introspection
 from sandbar.model.moments import Moment
-from sandbar.model.operations import Create, Delete, DeleteMode, Migrate, Operation, Update
+from sandbar.model.operations import Create, Delete, DeleteMode, Migrate, Operation, Restore, Update
+from sandbar.model.purging import PurgeMode
 from sandbar.model.results import (
     Entity,
     HistoryEntry,
+    Hit,
     Outcome,
     Page,
+    Purged,
     Receipt,
+    SearchPage,
     SlotChange,
     TransactionEntry,
     Written,
@@ -20,22 +28,35 @@ from sandbar.model.results import (
 from sandbar.model.workspace import Workspace
 
 __all__ = [
+    "Commit",
     "Create",
+    "Credentials",
     "Delete",
     "DeleteMode",
     "Entity",
+    "EntityChange",
     "Finding",
+    "Guard",
     "HistoryEntry",
+    "Hit",
     "Introspection",
     "Migrate",
     "Moment",
     "Operation",
     "Outcome",
     "Page",
+    "PurgeMode",
+    "Purged",
     "Receipt",
+    "Restore",
+    "SearchPage",
     "SlotChange",
+    "Standing",
+    "Touched",
     "TransactionEntry",
     "Update",
     "Workspace",
     "Written",
+    "definition_operations",
+    "did_you_mean",
 ]

@@ -18,11 +18,13 @@ from sandbar.model.checks import check_required, check_validators, decode_slot
 from sandbar.model.core import Entry
 from sandbar.model.documents import Doc, write_doc
 from sandbar.model.findings import Finding, finding_of, refuse
+from sandbar.model.handover import pairs_of
 from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
 from sandbar.model.soundness import check_definition
 from sandbar.model.values.scalars import MAX_REF
-from sandbar.store.plan import Change, Pair, Transaction
+from sandbar.model.words import entity_words
+from sandbar.store.plan import Change, Transaction
 
 PRINCIPAL = "sandbar"
 
@@ -37,7 +39,10 @@ def install_metamodel(tx: Transaction, entries: list[Entry]) -> None:
     tx.attribute(PRINCIPAL, "the metamodel")
     tx.bump_schema()
     for id, (class_id, doc) in schema.docs.items():
-        tx.change(Change(id, class_id, write_doc(doc), _pairs(schema, class_id, doc), ()), None)
+        cls = schema.class_by_id(class_id)
+        begun = list(pairs_of(cls, doc))
+        words = entity_words(cls, doc)
+        tx.change(Change(id, class_id, write_doc(doc), begun, (), words), None)
     tx.next_id = max(core.FIRST_FREE_ID, max(schema.docs) + 1)
 
 
@@ -147,12 +152,3 @@ def _check_stored(schema: Schema, property: Property, stored: Any) -> None:
 
     if decode_slot(property, stored, resolve) != stored:
         raise Incorrect("value.form", f"{property.ident} is not in its stored form")
-
-
-def _pairs(schema: Schema, class_id: int, doc: Doc) -> list[Pair]:
-    cls = schema.class_by_id(class_id)
-    pairs: list[Pair] = [(core.TYPE, cls.type_key)]
-    for key, property in cls.indexed_slots.items():
-        if key in doc:
-            pairs += [(property.id, index_key) for index_key in property.index_keys(doc[key])]
-    return pairs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from sandbar.errors import Conflict
 from sandbar.model import core
 from sandbar.model.documents import Doc, exact, read_doc
 from sandbar.store.rows import Row
@@ -48,3 +49,17 @@ def ident_of(draft: Draft) -> str | None:
     """The name of a draft's entity, or of what it was."""
     ident: str | None = (draft.doc or draft.old or {}).get(str(core.IDENT))
     return ident
+
+
+def conflict_if_moved(draft: Draft, expect: int | None, now: int) -> None:
+    """Refuse when the entity has changed since the caller looked, be it inside this unit."""
+    if expect is None:
+        return
+    t = now if draft.before is None else draft.before.t
+    if expect != t and not (expect == now and draft.is_changed()):
+        raise Conflict(
+            "entity.moved",
+            f"entity {draft.id} was last changed at t={t}, not {expect}",
+            hint="read it again, then repeat the change",
+            data={"t": t, "expect": expect},
+        )

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from sandbar.errors import Incorrect, Problem
 from sandbar.model.documents import Doc
-from sandbar.model.findings import Finding, data_of, did_you_mean, finding_of
+from sandbar.model.findings import Finding, data_of, finding_of, suggestion
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import door_check
@@ -138,7 +138,8 @@ class _Parser:
         except Problem as problem:
             shown = name if isinstance(name, str) else repr(name)
             candidates = self._slots_below(cls)
-            hint = did_you_mean(name, candidates) or problem.hint
+            call = problem.hint if cls is None else f"class.slots {cls.ident} lists its slots"
+            hint = suggestion(name, candidates, call or "")
             self._wrong("slot.unknown", f"there is no slot {shown[:80]}", shown[:80], hint)
             return None
         if cls is not None and property.ident not in self._slots_below(cls):

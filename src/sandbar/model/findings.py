@@ -51,6 +51,12 @@ def did_you_mean(name: object, candidates: Iterable[str]) -> str | None:
     return f"did you mean {' or '.join(near)}?" if near else None
 
 
+def suggestion(name: object, candidates: Iterable[str], call: str) -> str:
+    """A hint that names what was probably meant, and in any case the call that tells."""
+    near = did_you_mean(name, candidates)
+    return f"{near} {call}" if near else call
+
+
 def _likely(name: str, candidates: Iterable[str]) -> list[str]:
     """The few that are worth a closer look, which is slow: of the same house, or much alike."""
     namespace, _, last = name.rpartition("/")

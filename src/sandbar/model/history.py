@@ -8,8 +8,10 @@ from typing import Any
 from sandbar import clock
 from sandbar.model.documents import Doc, exact, read_doc
 from sandbar.model.properties import Property
+from sandbar.model.rendering import render
 from sandbar.model.results import HistoryEntry, SlotChange
 from sandbar.model.schema import Class, Schema
+from sandbar.store.api import Snapshot
 from sandbar.store.rows import Version
 
 SchemaAt = Callable[[int], Schema]
@@ -63,7 +65,7 @@ def _without(values: list[Any], others: list[Any]) -> list[Any]:
 
 def _kind(previous: Version | None, version: Version) -> str:
     if version.doc is None:
-        return "deleted"
+        return "purged" if version.is_purge else "deleted"
     if previous is None:
         return "created"
     return "restored" if previous.doc is None else "changed"
@@ -84,3 +86,19 @@ def _shown(property: Property | None, stored: Any, naming: Naming) -> list[Any]:
         return []
     values = property.values(stored)
     return [naming(value) for value in values] if property.is_ref else values
+
+
+class Names:
+    """Shows a referenced entity by its current ident, or by its id."""
+
+    def __init__(self, snapshot: Snapshot, schema: Schema) -> None:
+        self._snapshot = snapshot
+        self._schema = schema
+        self._known: dict[int, int | str] = {}
+
+    def __call__(self, id: int) -> int | str:
+        if id not in self._known:
+            rows = self._snapshot.entities([id])
+            plain = rows and render(self._schema, rows, self._snapshot)[0].ident
+            self._known[id] = plain or id
+        return self._known[id]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar, cast
 
 from sandbar.model.bootstrap import dump_metamodel
 from sandbar.model.json_schema import class_schema, property_schema
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
+
+T = TypeVar("T")
 
 
 class Introspection:
@@ -33,6 +36,10 @@ class Introspection:
     def datatypes(self) -> list[str]:
         """The value types that a property may have as its range."""
         return sorted(VALUE_TYPES)
+
+    def ident(self, cls: str) -> str:
+        """The name of a class as it is written, however it was spelled."""
+        return self._class(cls).ident
 
     def parents(self, cls: str) -> list[str]:
         """The direct superclasses."""
@@ -137,6 +144,13 @@ class Introspection:
     def property_json_schema(self, property: str) -> dict[str, Any]:
         """The JSON Schema of one slot."""
         return property_schema(self._property(property))
+
+    def derived(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` makes of this metamodel: made once and kept as long as this generation is."""
+        known = self._schema.derived
+        if key not in known:
+            known[key] = make()
+        return cast(T, known[key])
 
     def dump(self) -> bytes:
         """The whole metamodel as text that can be loaded into an empty workspace."""

@@ -8,7 +8,7 @@ from sandbar.errors import Incorrect, NotFound
 from sandbar.keywords import parse_ident
 from sandbar.model import core
 from sandbar.model.checks import decode_slot
-from sandbar.model.findings import did_you_mean
+from sandbar.model.findings import suggestion
 from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
 from sandbar.model.values import VALUE_TYPES
@@ -81,13 +81,32 @@ def resolve(finder: Finder, schema: Schema, given: Any, as_of: int | None) -> in
     return found[0]
 
 
+class Rememberer(Finder, Protocol):
+    """Looks keys up that nobody holds any more, too."""
+
+    def former(self, property: int, key: bytes) -> int | None: ...
+
+
+def resolve_ever(finder: Rememberer, schema: Schema, given: Any) -> int:
+    """The id of the entity that has this name, or else was the last to have it."""
+    id = as_id(given)
+    if id is not None:
+        return id
+    property, key = as_key(schema, given)
+    found = finder.find(property.id, key)
+    former = found[0] if found else finder.former(property.id, key)
+    if former is None:
+        raise unknown_entity(schema, given)
+    return former
+
+
 def unknown_entity(schema: Schema, given: Any) -> NotFound:
     """The error for a name that names nothing."""
     shown = str(given)[:80]
     return NotFound(
         "entity.unknown",
         f"there is no entity {shown}",
-        hint=did_you_mean(given, schema.idents) or "entity.query and class.instances find entities",
+        hint=suggestion(given, schema.idents, "entity.query and search.text find entities"),
         data={"entity": shown},
     )
 

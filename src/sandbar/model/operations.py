@@ -62,6 +62,21 @@ class Delete(
     expect: int | None = None
 
 
+class Restore(
+    msgspec.Struct,
+    tag_field="op",
+    tag="restore",
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+):
+    """Bring a deleted entity back as it was right before its end, or any as it was at `to`."""
+
+    entity: Any
+    to: int | str | None = None
+    expect: int | None = None
+
+
 class Migrate(
     msgspec.Struct,
     tag_field="op",
@@ -78,7 +93,7 @@ class Migrate(
     rename: dict[str, str] = {}
 
 
-Operation = Create | Update | Delete | Migrate
+Operation = Create | Update | Delete | Restore | Migrate
 
 
 def parse_operations(given: Sequence[Any]) -> list[Operation]:
@@ -113,6 +128,9 @@ def _shaped(op: Operation) -> Operation:
         is_right = op.expect is None or type(op.expect) is int
     elif isinstance(op, Delete):
         is_right = op.mode in ("refuse", "cascade", "detach")
+        is_right = is_right and (op.expect is None or type(op.expect) is int)
+    elif isinstance(op, Restore):
+        is_right = op.to is None or type(op.to) in (int, str)
         is_right = is_right and (op.expect is None or type(op.expect) is int)
     else:
         _check_names(op.fill)

@@ -13,11 +13,12 @@ from sandbar.model import core
 from sandbar.model.checks import VALUES_MAX, too_many_values
 from sandbar.model.deletion import delete_entity
 from sandbar.model.documents import exact
-from sandbar.model.drafts import Draft, Hashed, ident_of
+from sandbar.model.drafts import Draft, Hashed, conflict_if_moved, ident_of
 from sandbar.model.findings import Finding, finding_of, refuse
 from sandbar.model.impact import migrate_instances
-from sandbar.model.operations import Create, Delete, Migrate, Operation, Update
+from sandbar.model.operations import Create, Delete, Migrate, Operation, Restore, Update
 from sandbar.model.properties import Property
+from sandbar.model.restoring import restore_entity, restores_metamodel
 from sandbar.model.results import Outcome
 from sandbar.model.schema import Class
 from sandbar.model.soundness import check_definition
@@ -143,9 +144,9 @@ class _Performance:
         id = existing if existing is not None else unit.tx.new_id()
         if op.temp is not None:
             self._name_temp(op.temp, id)
-        self.ids[at] = (cls, id, existing is None)
         if existing is None:
             self._begin(cls, id, given)
+        self.ids[at] = (cls, id, existing is None)
 
     def _begin(self, cls: Class, id: int, given: Any) -> None:
         draft = self.unit.begin_create(cls, id)
@@ -170,9 +171,11 @@ class _Performance:
         return found[0] if found else None
 
     def _is_meta(self, op: Operation) -> bool:
-        if not isinstance(op, Update | Delete):
+        if not isinstance(op, Update | Delete | Restore):
             return False
         try:
+            if isinstance(op, Restore):
+                return restores_metamodel(self.unit, op)
             class_id = self.unit.class_id_of(self.unit.resolve(op.entity))
         except Problem:
             return False  # performing it will say what is wrong
@@ -218,9 +221,11 @@ class _Performance:
         elif isinstance(op, Delete):
             id = self.unit.resolve(op.entity)
             draft = self._draft(id)
-            _conflict_if_moved(draft, op.expect, self.unit.tx.t)
+            conflict_if_moved(draft, op.expect, self.unit.tx.t)
             gone = delete_entity(self.unit, draft, op.mode)
             self.outcomes[at] = Outcome(id, changed=True, deleted=gone)
+        elif isinstance(op, Restore):
+            self.outcomes[at] = self._restore(at, op)
         else:
             assert isinstance(op, Migrate)
             cls = self.unit.schema.class_named(op.class_)
@@ -254,6 +259,7 @@ class _Performance:
                 self.unit.temps[op.temp.removeprefix(":")] = id
             self._begin(cls, id, given)
         if cls.abstract:
+            self.unit.touched.discard(id)  # what its slots lack is beside the point
             raise Incorrect(
                 "class.abstract",
                 f"Cannot instantiate abstract class {cls.ident}",
@@ -293,7 +299,7 @@ class _Performance:
     def _update(self, at: int, op: Update) -> None:
         id = self.unit.resolve(op.entity)
         draft = self._draft(id)
-        _conflict_if_moved(draft, op.expect, self.unit.tx.t)
+        conflict_if_moved(draft, op.expect, self.unit.tx.t)
         cls = self.unit.class_of(draft)
         self._set_slots(at, draft, cls, op.set)
         for property, given in self._given(at, cls, op.add):
@@ -304,6 +310,14 @@ class _Performance:
         self.about[id] = at
         has_changed = draft.is_changed() or id in self.unit.tx.changed_ids  # a secret did
         self.outcomes[at] = Outcome(id, ident_of(draft), changed=has_changed)
+
+    def _restore(self, at: int, op: Restore) -> Outcome:
+        findings: list[tuple[Problem, str]] = []
+        draft = restore_entity(self.unit, op, findings)
+        for problem, slot in findings:
+            self._note(problem, slot, at)
+        self.about[draft.id] = at
+        return Outcome(draft.id, ident_of(draft), changed=draft.is_changed())
 
     def _set_slots(self, at: int, draft: Draft, cls: Class, slots: dict[str, Any]) -> None:
         doc = draft.doc
@@ -378,20 +392,6 @@ class _Performance:
             self._note(too_many_values(), property.ident, at)
             return
         self.unit.put(draft, property, result)
-
-
-def _conflict_if_moved(draft: Draft, expect: int | None, now: int) -> None:
-    """Refuse when the entity has changed since the caller looked, be it inside this unit."""
-    if expect is None:
-        return
-    t = now if draft.before is None else draft.before.t
-    if expect != t and not (expect == now and draft.is_changed()):
-        raise Conflict(
-            "entity.moved",
-            f"entity {draft.id} was last changed at t={t}, not {expect}",
-            hint="read it again, then repeat the change",
-            data={"t": t, "expect": expect},
-        )
 
 
 def _given_ident(op: Create) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from sandbar.errors import Fault, Problem
 from sandbar.model import core
+from sandbar.model.guarding import Guard
 from sandbar.model.impact import PAGE, Checked, affected_by, report_on, turned_slots
 from sandbar.model.operations import Create, Migrate, Operation, Update
 from sandbar.model.perform import perform
@@ -18,24 +19,26 @@ from sandbar.model.schema import Class, Schema
 from sandbar.model.unit import Unit
 from sandbar.store.api import Store
 from sandbar.store.plan import Plan, Transaction
-from sandbar.store.rows import Record, Row, TxRow
+from sandbar.store.rows import Record, Row, TxRow, Version
 from sandbar.store.scan import Equals, Found, Key, Position, Scan
+from sandbar.store.search import Sought
 
 
 def preflight(
-    store: Store, ws: int, schema: Schema, operations: Sequence[Operation]
+    store: Store, ws: int, schema: Schema, operations: Sequence[Operation], guard: Guard | None
 ) -> Checked | None:
     """What could be checked beforehand; raises if existing data would be broken."""
     if not all(_defines(schema, op) for op in operations):
         return None
-    base = _Elsewhere(store, ws)
+    base = Elsewhere(store, ws)
     with store.snapshot(ws) as snapshot:
         state = snapshot.state
     if state.generation != schema.generation:
         return None
-    unit = Unit(Transaction(Plan(state), base, alone=True), schema)
+    unit = Unit(Transaction(Plan(state), base, alone=True), schema, guard)
     try:
         perform(unit, operations)
+        unit.ask_guard()
     except Problem:
         return None  # the write will say the same, and with more authority
     large = [
@@ -59,7 +62,7 @@ def _defines(schema: Schema, op: Operation) -> bool:
     return isinstance(op, Update) and named is not None and schema.id_named(named) is not None
 
 
-class _Elsewhere:
+class Elsewhere:
     """Reads through a short snapshot each; writes nothing."""
 
     def __init__(self, store: Store, ws: int) -> None:
@@ -104,6 +107,39 @@ class _Elsewhere:
         """One page of an index walk."""
         with self._store.snapshot(self._ws) as snapshot:
             return snapshot.scan(scan)
+
+    def transaction_at(self, instant_us: int) -> int:
+        """The last t committed at or before this instant."""
+        with self._store.snapshot(self._ws) as snapshot:
+            return snapshot.transaction_at(instant_us)
+
+    def entity_as_of(self, id: int, t: int) -> Row | None:
+        """The row of an entity right after transaction `t`."""
+        return self._store.point_as_of(self._ws, id, t)[1]
+
+    def last_version(self, id: int) -> Version | None:
+        """The last version of an entity that was superseded."""
+        with self._store.snapshot(self._ws) as snapshot:
+            return snapshot.last_version(id)
+
+    def former(self, property: int, key: Key) -> int | None:
+        """The id of the entity that was the last to hold this key."""
+        with self._store.snapshot(self._ws) as snapshot:
+            return snapshot.former(property, key)
+
+    def search(self, sought: Sought) -> list[tuple[int, float]]:
+        """One page of a search for words."""
+        with self._store.snapshot(self._ws) as snapshot:
+            return snapshot.search(sought)
+
+    def unsearched(self) -> int | None:
+        """A trial builds no index."""
+        return None
+
+    def entities_after(self, id: int, limit: int) -> list[Row]:
+        """Entities with greater ids, lowest first."""
+        with self._store.snapshot(self._ws) as snapshot:
+            return snapshot.entities_after(id, limit)
 
     def transactions(self, *, after: int, limit: int) -> list[TxRow]:
         """Nothing happens between a trial and itself."""

@@ -12,6 +12,7 @@ from sandbar.model.patterns import Pattern, compile_pattern
 from sandbar.model.values import VALUE_TYPES, ValueType
 
 _REF = VALUE_TYPES["db.type/ref"]
+_TEXTS = {"db.type/string", "db.type/keyword", "db.type/symbol", "db.type/uri"}
 
 
 class Property:
@@ -81,6 +82,11 @@ class Property:
     def has_bounds(self) -> bool:
         """Whether there is a lowest or highest value."""
         return self.minimum is not None or self.maximum is not None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether values are words that can be searched for."""
+        return self.kind.ident in _TEXTS and not self.secret
 
     @property
     def is_stored_ref(self) -> bool:

@@ -21,6 +21,7 @@ from sandbar.model.rendering import Source, render
 from sandbar.model.results import Page
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
+from sandbar.patience import check as check_patience
 from sandbar.store.scan import Between, Equals, Found, Position, Scan
 
 LIMIT_DEFAULT = 50
@@ -28,6 +29,7 @@ LIMIT_MAX = 1000
 SCANNED_ROWS_MAX = 50_000
 _CHUNK_MAX = 2_000
 _SORTED_ROWS_MAX = 1_000
+_ROWS_BETWEEN_LOOKS = 128  # how often a walk asks whether anybody still waits
 
 _REF = VALUE_TYPES["db.type/ref"]
 
@@ -41,6 +43,7 @@ class Question(NamedTuple):
     fields: tuple[str, ...] | None = None
     limit: int = LIMIT_DEFAULT
     cursor: str | None = None
+    hidden: frozenset[str] = frozenset()
 
 
 class View(NamedTuple):
@@ -105,7 +108,9 @@ class _Walk:
         self.view = view
         schema = view.schema
         self.cls: Class = schema.class_named(question.class_)
-        self.classes = tuple(schema.descendants(self.cls.id))
+        self.hidden = schema.with_subclasses(question.hidden)
+        below = schema.descendants(self.cls.id)
+        self.classes = tuple(id for id in below if id not in self.hidden)
         self.is_wanted = frozenset(self.classes).__contains__
         self.filter: Node = parse_filter(schema, self.cls, question.where, resolve)
         self.order, self.descending = self._order(question.order_by)
@@ -150,6 +155,8 @@ class _Walk:
         rows: list[Found] = []
         phase_of_last = 0
         for scanned, (phase, row) in enumerate(self._candidates(start, limit), 1):
+            if not scanned % _ROWS_BETWEEN_LOOKS:
+                check_patience()
             if self._accepts(phase, row):
                 if len(rows) == limit:
                     return rows, self._stop_of(phase_of_last, rows[-1])
@@ -249,7 +256,8 @@ class _Walk:
     def _fetch(self, id: int) -> Doc | None:
         if id not in self.docs:
             rows = self.view.source.entities([id], self.view.as_of)
-            self.docs[id] = read_doc(rows[0].doc) if rows else None
+            is_seen = bool(rows) and rows[0].cls not in self.hidden
+            self.docs[id] = read_doc(rows[0].doc) if is_seen else None
         return self.docs[id]
 
     def _inverse(self, property: Property, id: int) -> list[int]:
@@ -265,7 +273,7 @@ class _Walk:
         while True:
             scan = Scan(drive, _CHUNK_MAX, after=after, as_of=self.view.as_of)
             page = self.view.source.scan(scan)
-            ids += [row.id for row in page]
+            ids += [row.id for row in page if row.cls not in self.hidden]
             if len(page) < _CHUNK_MAX:
                 return ids
             after = Position(page[-1].key, page[-1].id)
@@ -275,5 +283,6 @@ class _Walk:
         found = self.view.source.scan(Scan(drive, limit + 1, as_of=self.view.as_of))
         if len(found) > limit:
             return None
-        good = {row.id for row in found if self.evaluator.holds(node, row.id, read_doc(row.doc))}
+        seen = (row for row in found if row.cls not in self.hidden)
+        good = {row.id for row in seen if self.evaluator.holds(node, row.id, read_doc(row.doc))}
         return sorted(good)

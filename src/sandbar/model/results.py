@@ -81,6 +81,34 @@ class Page(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
     cursor: str | None = None
 
 
+class Hit(msgspec.Struct, frozen=True, rename="kebab"):
+    """An entity that a search has found; the snippet shows where, with the words marked."""
+
+    entity: Entity
+    score: float
+    snippet: str
+
+
+class SearchPage(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
+    """A page of a search, best first, and the cursor of the next one."""
+
+    items: list[Hit]
+    t: int
+    cursor: str | None = None
+
+
+class Purged(msgspec.Struct, frozen=True, rename="kebab"):
+    """The answer to a purge.
+
+    `scrubbed` is false when others kept the file so busy that erased bytes may linger in its log;
+    they are overwritten by the next purge, or when the last process closes the file.
+    """
+
+    receipt: Receipt
+    entity_ids: list[int]
+    scrubbed: bool
+
+
 class SlotChange(msgspec.Struct, frozen=True, rename="kebab"):
     """What happened to one slot: the values that went and those that came."""
 

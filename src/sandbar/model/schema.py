@@ -7,7 +7,7 @@ derived from them (inherited slots, index rules, checks) is computed on first us
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from sandbar.errors import NotFound
 from sandbar.model import core
 from sandbar.model.documents import Doc
 from sandbar.model.expressions import Expression, compile_expression
-from sandbar.model.findings import did_you_mean
+from sandbar.model.findings import suggestion
 from sandbar.model.properties import Property
 from sandbar.model.values import VALUE_TYPES
 
@@ -97,6 +97,11 @@ class Class:
         return {p.key: p for p in self.slots.values() if p.indexed}
 
     @cached_property
+    def text_slots(self) -> list[tuple[str, bool]]:
+        """Document key, and whether it holds several values, for the slots that are searched."""
+        return [(p.key, p.many) for p in self.slots.values() if p.is_text]
+
+    @cached_property
     def direct_slots(self) -> dict[str, tuple[str, Callable[[object], Any]]]:
         """Ident to document key and decoder, for the slots that need nothing else."""
         return {p.ident: (p.key, p.direct) for p in self.slots.values() if p.direct is not None}
@@ -147,6 +152,7 @@ class Schema:
         self.changes = changes  # every t that changed the metamodel, up to this generation
         self._classes: dict[int, Class] = {}
         self._properties: dict[int, Property] = {}
+        self.derived: dict[Any, Any] = {}  # what others have made of it, kept as long as it is
 
     @cached_property
     def _names(self) -> dict[str, int]:
@@ -247,8 +253,7 @@ class Schema:
         raise NotFound(
             "class.unknown",
             f"there is no class {_shown(name)}",
-            hint=did_you_mean(name, [self.ident_of(id) for id in self.class_ids])
-            or "schema.classes lists the classes",
+            hint=suggestion(name, map(self.ident_of, self.class_ids), "schema.classes lists them"),
             data={"class": _shown(name)},
         )
 
@@ -267,8 +272,9 @@ class Schema:
         raise NotFound(
             "property.unknown",
             f"there is no property {_shown(name)}",
-            hint=did_you_mean(name, [self.ident_of(id) for id in self.property_ids])
-            or "schema.properties lists the properties",
+            hint=suggestion(
+                name, map(self.ident_of, self.property_ids), "schema.properties lists them"
+            ),
             data={"property": _shown(name)},
         )
 
@@ -281,6 +287,11 @@ class Schema:
             level = [kid for up in level for kid in self._children.get(up, ()) if kid not in seen]
             seen.update(level)
         return sorted(seen)
+
+    def with_subclasses(self, names: Iterable[str]) -> frozenset[int]:
+        """These classes and all below them; one that does not exist has nothing below it."""
+        known = (self.class_if_known(name) for name in names)
+        return frozenset(id for cls in known if cls is not None for id in self.descendants(cls.id))
 
     def evolve(self, changes: Mapping[int, tuple[int, Doc] | None]) -> Schema:
         """The schema after some of its documents were written or (None) deleted."""

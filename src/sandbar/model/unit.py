@@ -15,18 +15,19 @@ from sandbar.errors import Incorrect, NotFound
 from sandbar.keywords import parse_ident
 from sandbar.model import core
 from sandbar.model.checks import check_required, check_validators, decode_slot
-from sandbar.model.documents import Doc, write_doc
+from sandbar.model.documents import Doc
 from sandbar.model.drafts import Draft, Hashed, SecretNotHashed
-from sandbar.model.findings import Finding, did_you_mean
+from sandbar.model.findings import Finding, suggestion
+from sandbar.model.guarding import Guard, ask, kinds_of
+from sandbar.model.handover import change_of, creation_of
 from sandbar.model.naming import lookup_key
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
-from sandbar.store.plan import Change, Pair, Transaction
+from sandbar.store.plan import Pair, Transaction
 
 REF = VALUE_TYPES["db.type/ref"]
 KEYWORD = VALUE_TYPES["db.type/keyword"]
-
 
 _ABSENT: Doc = {}  # stands for "there was no draft"; compared by identity
 
@@ -34,8 +35,9 @@ _ABSENT: Doc = {}  # stands for "there was no draft"; compared by identity
 class Unit:
     """The drafts of one transaction and the rules that they must satisfy."""
 
-    def __init__(self, tx: Transaction, schema: Schema) -> None:
+    def __init__(self, tx: Transaction, schema: Schema, guard: Guard | None = None) -> None:
         self.tx = tx
+        self.guard = guard
         self.base_schema = schema  # what was committed
         self.stored_schema = schema  # by whose rules the stored rows are formed and indexed
         self.schema = schema  # what this unit makes of it
@@ -58,6 +60,7 @@ class Unit:
                 return None
             draft = self.drafts[id] = Draft.of(row)
             self._note_if_meta(draft)
+        self._admit(draft.class_id)
         return draft if draft.doc is not None else None
 
     def class_of(self, draft: Draft) -> Class:
@@ -140,7 +143,7 @@ class Unit:
             raise NotFound(
                 "entity.unknown",
                 f"there is no entity {ident}",
-                hint=did_you_mean(ident, self.schema.idents) or "entity.query finds entities",
+                hint=suggestion(ident, self.schema.idents, "entity.query finds entities"),
             )
         return found[0]
 
@@ -163,9 +166,21 @@ class Unit:
 
     def begin_create(self, cls: Class, id: int) -> Draft:
         """A new, empty draft."""
+        self._admit(cls.id)
         self._remember(id)
         draft = Draft(id, cls.id, None, None, {})
         self.drafts[id] = draft
+        self._note_if_meta(draft)
+        self.touched.add(id)
+        return draft
+
+    def begin_restore(self, cls: Class, id: int) -> Draft:
+        """The empty draft of an entity that was deleted, be it by this very unit."""
+        self._admit(cls.id)
+        self._remember(id)
+        known = self.drafts.get(id)
+        before, old = (None, None) if known is None else (known.before, known.old)
+        draft = self.drafts[id] = Draft(id, cls.id, before, old, {})
         self._note_if_meta(draft)
         self.touched.add(id)
         return draft
@@ -213,7 +228,7 @@ class Unit:
         raise Incorrect(
             "slot.unknown",
             f"{cls.ident} has no slot {name[:80]}",
-            hint=did_you_mean(name, cls.slots) or f"class.slots {cls.ident} lists its slots",
+            hint=suggestion(name, cls.slots, f"class.slots {cls.ident} lists its slots"),
         )
 
     # --- checking ----------------------------------------------------------------------------
@@ -345,6 +360,18 @@ class Unit:
         else:
             self._undo[id] = None if draft.doc is None else dict(draft.doc)
 
+    def _admit(self, class_id: int) -> None:
+        if self.guard is not None:
+            known = self.schema.has_class(class_id)
+            self.guard.admit(kinds_of(self.schema if known else self.base_schema, class_id))
+
+    def ask_guard(self, *, since_undo: bool = False) -> None:
+        """Whether all this may be changed; or only what `undone_by_failure` would undo."""
+        if self.guard is not None:
+            ids = (self._undo or ()) if since_undo else self.drafts
+            drafts = [self.drafts[id] for id in ids if id in self.drafts]
+            ask(self.guard, drafts, self.tx, self.base_schema, self.schema)
+
     # --- finishing ---------------------------------------------------------------------------
 
     def begin_anew(self) -> None:
@@ -358,40 +385,15 @@ class Unit:
     def finish(self) -> set[int]:
         """Hand the net changes to the transaction, one per entity; returns whose they are."""
         changed = [draft for draft in self.drafts.values() if draft.is_changed()]
+        self.ask_guard()
         for draft in changed:
             self._plan(draft)
         return {draft.id for draft in changed}
 
     def _plan(self, draft: Draft) -> None:
         if draft.before is None and draft.doc is not None:
-            cls = self.class_of(draft)
-            begun: list[Pair] = list(self._pairs(cls, draft.doc))
-            self.tx.change(Change(draft.id, cls.id, write_doc(draft.doc), begun, ()), None)
+            self.tx.change(creation_of(draft, self.class_of(draft)), None)
             return
-        before = self._class_before(draft)
-        cls = before if draft.doc is None else self.class_of(draft)  # its class may be gone too
-        new = self._pairs(cls, draft.doc)
-        old = self._pairs(before, draft.old)
-        text = None if draft.doc is None else write_doc(draft.doc)
-        begun = [pair for pair in new if pair not in old]
-        ended = [pair for pair in old if pair not in new]
-        self.tx.change(Change(draft.id, cls.id, text, begun, ended), draft.before)
-
-    def _class_before(self, draft: Draft) -> Class:
-        return self.stored_schema.class_by_id(draft.class_id)
-
-    @staticmethod
-    def _pairs(cls: Class, doc: Doc | None) -> dict[Pair, None]:
-        if doc is None:
-            return {}
-        pairs: dict[Pair, None] = {(core.TYPE, cls.type_key): None}
-        for slot, property in cls.indexed_slots.items():
-            stored = doc.get(slot)
-            if stored is None:
-                continue
-            if property.many:
-                for key in property.index_keys(stored):
-                    pairs[property.id, key] = None
-            else:
-                pairs[property.id, property.kind.index_key(stored)] = None
-        return pairs
+        before = self.stored_schema.class_by_id(draft.class_id)
+        after = before if draft.doc is None else self.class_of(draft)  # its class may be gone too
+        self.tx.change(change_of(draft, before, after), draft.before)

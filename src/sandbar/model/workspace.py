@@ -6,36 +6,57 @@ that runs in it) join the open transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 from sandbar import clock
 from sandbar.errors import Incorrect, Problem
 from sandbar.model import core
 from sandbar.model.bootstrap import install_metamodel, read_metamodel
+from sandbar.model.commits import Commit, Standing, commits_after
+from sandbar.model.credentials import Credentials
 from sandbar.model.cursors import other_moment
 from sandbar.model.definitions import Definitions, definition_operations
-from sandbar.model.history import changes_between, history_of
+from sandbar.model.guarding import Guard, kinds_of
+from sandbar.model.history import Names, changes_between, history_of
 from sandbar.model.introspection import Introspection
 from sandbar.model.moments import Moment, moment_t
-from sandbar.model.naming import as_id, as_key, resolve, unknown_entity
+from sandbar.model.naming import as_id, as_key, resolve, resolve_ever, unknown_entity
+from sandbar.model.purging import PurgeMode
 from sandbar.model.queries import LIMIT_DEFAULT, Question, View, answer, chosen_fields, cursor_of
+from sandbar.model.recording import Recorder
 from sandbar.model.rendering import render, render_plain
-from sandbar.model.results import Entity, HistoryEntry, Page, SlotChange, TransactionEntry, Written
+from sandbar.model.requests import HISTORY_LIMIT_MAX, check_name, check_window
+from sandbar.model.results import (
+    Entity,
+    HistoryEntry,
+    Page,
+    Purged,
+    SearchPage,
+    SlotChange,
+    TransactionEntry,
+    Written,
+)
 from sandbar.model.schema import Schema
 from sandbar.model.schema_cache import SchemaCache
+from sandbar.model.searching import (
+    Search,
+    build_index,
+    refuse_past,
+    refuse_unbuilt,
+    search_page,
+)
 from sandbar.model.secrets import matches_secret
-from sandbar.model.values import door_check
+from sandbar.model.trial import try_out
 from sandbar.model.values.scalars import MAX_REF
 from sandbar.model.writes import Writes, refuse_in_event_loop
 from sandbar.store.api import Snapshot, Store
 from sandbar.store.rows import Row, Version
+from sandbar.store.watchers import Watch
 
 T = TypeVar("T")
-
-HISTORY_LIMIT_MAX = 1000
-WORKSPACE_NAME_MAX = 255
 
 
 class Workspace:
@@ -46,23 +67,29 @@ class Workspace:
         self._ws = ws
         self._schemas = SchemaCache()
         self._writes = Writes(store, ws, self._schema_of_generation, self._latest_schema)
+        self.credentials = Credentials(store, ws, self._writes, self._latest_schema)
 
     @classmethod
     def open(cls, store: Store, name: str, metamodel: bytes | None = None) -> Workspace:
         """The workspace of that name; a new one gets the core metamodel, or the given dump."""
-        _check_name(name)
+        check_name(name)
         entries = core.CORE if metamodel is None else read_metamodel(metamodel)
         ws = store.workspace(name)
         if ws is None:
             ws = store.create_workspace(name)
         with store.snapshot(ws) as snapshot:
             is_empty = snapshot.state.t == 0
+            is_unbuilt = snapshot.unsearched() is not None
         if is_empty:
             refuse_in_event_loop()
             store.submit(ws, lambda tx: install_metamodel(tx, entries), alone=True).result()
         elif metamodel is not None:
             raise Incorrect("workspace.not-empty", f"workspace {name} has a metamodel already")
-        return cls(store, ws)
+        workspace = cls(store, ws)
+        if is_unbuilt:
+            refuse_in_event_loop()
+            build_index(store, ws, workspace._schema_of_generation)
+        return workspace
 
     # --- schema ------------------------------------------------------------------------------
 
@@ -73,6 +100,10 @@ class Workspace:
             return Introspection(unit.schema)
         with self._view(as_of) as (_, schema, _t):
             return Introspection(schema)
+
+    def schema_at_hand(self) -> Introspection:
+        """The metamodel as it was when last looked at: no older than what was read before."""
+        return Introspection(self._latest_schema(False))
 
     def _schema_of_generation(self, generation: int, epoch: int) -> Schema:
         schema = self._schemas.at(generation, epoch)
@@ -159,10 +190,14 @@ class Workspace:
         limit: int = LIMIT_DEFAULT,
         cursor: str | None = None,
         as_of: Moment | None = None,
+        hidden: Collection[str] = (),
     ) -> Page:
-        """One page of the instances of a class (subclasses included) that satisfy a filter."""
+        """One page of the instances of a class (subclasses included) that satisfy a filter.
+
+        What is `hidden` (classes, and all below them) is left out, and looked at on no way.
+        """
         chosen = None if fields is None else chosen_fields(fields)
-        question = Question(class_, where, order_by, chosen, limit, cursor)
+        question = Question(class_, where, order_by, chosen, limit, cursor, frozenset(hidden))
         unit = self._writes.open_unit()
         if unit is not None and as_of is None:
             return self._writes.query(unit, question)
@@ -179,13 +214,36 @@ class Workspace:
             view = View(snapshot, schema, t, state.epoch, past)
             return answer(view, question, resume, lambda e: resolve(snapshot, schema, e, past))
 
+    def search(
+        self,
+        query: str,
+        *,
+        class_: Any = None,
+        limit: int = 20,
+        cursor: str | None = None,
+        as_of: Moment | None = None,
+        hidden_classes: Collection[int | str] = frozenset(),
+    ) -> SearchPage:
+        """One page of the entities whose text holds all the words of the query, best first.
+
+        Instances of `hidden_classes` and of their subclasses are as if they were not there.
+        """
+        refuse_past(as_of)
+        search = Search(query, class_, limit, cursor, hidden_classes)
+        unit = self._writes.open_unit()
+        if unit is not None:
+            return self._writes.search(unit, search)
+        with self._view(None) as (snapshot, schema, _):
+            refuse_unbuilt(snapshot.unsearched())
+            return search_page(snapshot, schema, snapshot.state.t, snapshot.state.epoch, search)
+
     def history(
         self, entity: Any, *, after: int = 0, limit: int = HISTORY_LIMIT_MAX
     ) -> list[HistoryEntry]:
         """What happened to an entity, oldest first: who, when, why, and which slots."""
-        _check_window("history", after, limit)
+        check_window("history", after, limit)
         with self._view(None) as (snapshot, schema, _):
-            id = resolve(snapshot, schema, entity, None)
+            id = resolve_ever(snapshot, schema, entity)
             versions = snapshot.versions(id, after=after, limit=limit)
             previous = self._version_at(snapshot, id, after) if after else None
             if not versions and previous is None:
@@ -194,25 +252,25 @@ class Workspace:
                 versions,
                 previous,
                 lambda t: self._schemas.as_of(snapshot, t),
-                _Names(snapshot, schema),
+                Names(snapshot, schema),
             )
 
     def diff(self, entity: Any, before: Moment, after: Moment | None = None) -> list[SlotChange]:
         """The slots in which an entity differs between two moments (the second: now)."""
         with self._view(None) as (snapshot, schema, _):
-            id = resolve(snapshot, schema, entity, None)
+            id = resolve_ever(snapshot, schema, entity)
             now = snapshot.state.t
             old = self._version_at(snapshot, id, moment_t(before, now, snapshot))
             last = now if after is None else moment_t(after, now, snapshot)
             new = self._version_at(snapshot, id, last)
             if old is None and new is None and not snapshot.versions(id, after=0, limit=1):
                 raise unknown_entity(schema, entity)
-            naming = _Names(snapshot, schema)
+            naming = Names(snapshot, schema)
             return changes_between(old, new, lambda t: self._schemas.as_of(snapshot, t), naming)
 
     def changes(self, *, since: int = 0, limit: int = 100) -> list[TransactionEntry]:
         """The transactions after `since`, oldest first, with the entities that they changed."""
-        _check_window("changes", since, limit)
+        check_window("changes", since, limit)
         with self._store.snapshot(self._ws) as snapshot:
             return [
                 TransactionEntry(
@@ -221,14 +279,47 @@ class Workspace:
                 for tx in snapshot.transactions(after=since, limit=limit)
             ]
 
+    def kinds(self, entities: Sequence[Any]) -> list[frozenset[str]]:
+        """For each its class and all above it, now and at first, also if it is gone by now."""
+        found = []
+        with self._view(None) as (snapshot, schema, _):
+            for entity in entities:
+                id = resolve_ever(snapshot, schema, entity)
+                kinds: frozenset[str] = frozenset()
+                for first in snapshot.versions(id, after=0, limit=1):
+                    then = self._schemas.as_of(snapshot, first.t)
+                    now = schema if schema.has_class(first.cls) else then
+                    kinds = kinds_of(now, first.cls) | kinds_of(then, first.cls)
+                found.append(kinds)
+        return found
+
     def last_t(self) -> int:
         """The number of the last transaction."""
         return self._store.point(self._ws, core.CLASS)[0].t
 
+    # --- following ---------------------------------------------------------------------------
+
+    def standing(self) -> Standing:
+        """The last transaction, and the epoch in which it counts: the cheapest look there is."""
+        head = self._store.head(self._ws)
+        return Standing(head.t, head.epoch)
+
+    def commits(self, since: Standing, *, limit: int) -> list[Commit]:
+        """The next transactions, oldest first; none if the epoch of `since` has ended."""
+        with self._view(None) as (snapshot, schema, _):
+            if snapshot.state.epoch != since.epoch:
+                return []
+            at = partial(self._schemas.as_of, snapshot)
+            return commits_after(snapshot, schema, at, since.t, limit)
+
+    def watch(self, heard: Callable[[], None]) -> Watch:
+        """Call `heard` after commits, on the writer's thread: it must only mark and return."""
+        return self._store.watch(self._ws, heard)
+
     def explain(self, class_: Any, where: Any = None, *, order_by: str | None = None) -> str:
         """The database's own plan for a query."""
         with self._view(None) as (snapshot, schema, _):
-            recorder = _Recorder(snapshot)
+            recorder = Recorder(snapshot)
             view = View(recorder, schema, snapshot.state.t, 0, None)
             question = Question(class_, where, order_by)
             answer(view, question, None, lambda e: resolve(snapshot, schema, e, None))
@@ -257,9 +348,10 @@ class Workspace:
         principal: str,
         reason: str | None = None,
         idempotency_key: str | None = None,
+        guard: Guard | None = None,
     ) -> Written:
-        """Run several operations as one transaction."""
-        return self._writes.transact(operations, principal, reason, idempotency_key)
+        """Run several operations as one transaction, as far as the guard lets it."""
+        return self._writes.transact(operations, principal, reason, idempotency_key, guard=guard)
 
     def define(
         self,
@@ -268,10 +360,31 @@ class Workspace:
         *,
         principal: str,
         reason: str | None = None,
+        idempotency_key: str | None = None,
+        guard: Guard | None = None,
     ) -> Written:
         """Define properties and classes in one transaction; they may refer to each other."""
         operations = definition_operations(self.schema(), properties, classes)
-        return self.transact(operations, principal=principal, reason=reason)
+        # The operations depend on what is there; a retry is known by what was asked for.
+        asked = [properties, classes]
+        return self._writes.transact(operations, principal, reason, idempotency_key, asked, guard)
+
+    def trial(
+        self, operations: Sequence[Any], *, guard: Guard | None = None
+    ) -> list[dict[str, Any]]:
+        """What `transact` would find wrong with these operations; nothing is written."""
+        with self._view(None) as (snapshot, schema, _):
+            state = snapshot.state
+        return try_out(self._store, self._ws, state, schema, operations, guard)
+
+    def purge(
+        self, entity: Any, *, principal: str, reason: str | None = None, mode: PurgeMode = "refuse"
+    ) -> Purged:
+        """Erase every version of an entity and of what it owns; only a mark of that stays.
+
+        Refused while others refer to it, unless `mode` is `detach`, which clears those slots.
+        """
+        return self._writes.purge(entity, mode, principal, reason)
 
     def run(self, work: Callable[[], T], *, principal: str, reason: str | None = None) -> T:
         """Run a function as one transaction: every call that it makes here joins in."""
@@ -282,59 +395,3 @@ class Workspace:
     def _version_at(self, snapshot: Snapshot, id: int, t: int) -> Version | None:
         row: Row | None = snapshot.entity_as_of(id, t)
         return None if row is None else Version(row.t, row.cls, row.doc, 0, "", None)
-
-
-def _check_window(what: str, after: object, limit: object) -> None:
-    if type(limit) is not int or not 1 <= limit <= HISTORY_LIMIT_MAX:
-        raise Incorrect(
-            f"{what}.limit",
-            f"limit is from 1 to {HISTORY_LIMIT_MAX}",
-            hint="go on after the last t",
-        )
-    if type(after) is not int or not 0 <= after <= MAX_REF:
-        raise Incorrect(
-            f"{what}.after", "begin after a transaction number", hint="0 is the beginning"
-        )
-
-
-def _check_name(name: object) -> None:
-    if not isinstance(name, str) or not 1 <= len(name) <= WORKSPACE_NAME_MAX:
-        raise Incorrect(
-            "workspace.name",
-            f"a workspace has a name of at most {WORKSPACE_NAME_MAX} characters",
-            hint="for example main",
-        )
-    door_check(name)
-
-
-class _Names:
-    """Shows a referenced entity by its current ident, or by its id."""
-
-    def __init__(self, snapshot: Snapshot, schema: Schema) -> None:
-        self._snapshot = snapshot
-        self._schema = schema
-        self._known: dict[int, int | str] = {}
-
-    def __call__(self, id: int) -> int | str:
-        if id not in self._known:
-            rows = self._snapshot.entities([id])
-            plain = rows and render(self._schema, rows, self._snapshot)[0].ident
-            self._known[id] = plain or id
-        return self._known[id]
-
-
-class _Recorder:
-    """A source that notes the plan of every scan it passes on."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-        self.plans: list[str] = []
-
-    def entities(self, ids: Sequence[int], as_of: int | None = None) -> list[Row]:
-        """The rows of several entities."""
-        return self._snapshot.entities(ids, as_of)
-
-    def scan(self, scan: Any) -> Any:
-        """One page of an index walk."""
-        self.plans.append(self._snapshot.explain(scan))
-        return self._snapshot.scan(scan)

@@ -15,16 +15,19 @@ from sandbar.errors import Conflict, Fault, Incorrect
 from sandbar.model.cursors import other_moment
 from sandbar.model.documents import write_doc
 from sandbar.model.drafts import Hashed, SecretNotHashed
+from sandbar.model.guarding import Guard
 from sandbar.model.impact import NOTHING_CHECKED, Checked, conclude, settle
 from sandbar.model.naming import unknown_entity
 from sandbar.model.operations import BYTES_MAX, Operation, parse_operations
 from sandbar.model.perform import perform
 from sandbar.model.prefetch import wanted_by
 from sandbar.model.preflight import preflight
+from sandbar.model.purging import PurgeMode, check_mode, purge_entity
 from sandbar.model.queries import Question, View, answer, cursor_of
 from sandbar.model.rendering import render
-from sandbar.model.results import Entity, Page, Receipt, Written
+from sandbar.model.results import Entity, Page, Purged, Receipt, SearchPage, Written
 from sandbar.model.schema import Schema
+from sandbar.model.searching import Search, search_page
 from sandbar.model.secrets import hash_secrets
 from sandbar.model.unit import Unit
 from sandbar.model.values import door_check
@@ -56,10 +59,25 @@ class Writes:
         unit: Unit | None = getattr(self._local, "unit", None)
         return unit
 
+    def open_transaction(self) -> Transaction:
+        """The transaction that this thread is inside of, by `run`."""
+        unit = self.open_unit()
+        assert unit is not None, "only inside run"
+        return unit.tx
+
     def transact(
-        self, given: Sequence[Any], principal: str, reason: str | None, key: str | None
+        self,
+        given: Sequence[Any],
+        principal: str,
+        reason: str | None,
+        key: str | None,
+        asked: Any = None,
+        guard: Guard | None = None,
     ) -> Written:
-        """Run operations as one transaction, or as part of the one that is open."""
+        """Run operations as one transaction, or as part of the one that is open.
+
+        A retry must ask for the same: for these operations, or for what they were `asked` by.
+        """
         operations = parse_operations(given)
         if not operations:
             raise Incorrect(
@@ -68,15 +86,19 @@ class Writes:
         _check_request(principal, reason, key)
         unit = self.open_unit()
         if unit is not None:
-            return self._join(unit, operations, principal, key)
+            outer, unit.guard = unit.guard, guard or unit.guard
+            try:
+                return self._join(unit, operations, principal, key, asked)
+            finally:
+                unit.guard = outer
         refuse_in_event_loop()
         for attempt in range(3):
             # A stale schema only costs a second attempt, so the first one does without a look.
             schema = self._latest(attempt > 0)
             ready = hash_secrets(schema, operations)
-            digest = _digest(ready, is_kept=key is not None)
+            digest = _digest(ready, asked, is_kept=key is not None)
 
-            checked = self._check_before(schema, ready, key)
+            checked = self._check_before(schema, ready, key, guard)
 
             def work(
                 tx: Transaction,
@@ -84,7 +106,7 @@ class Writes:
                 checked: Checked = checked,
                 digest: str = digest,
             ) -> Written:
-                return self._write(tx, ready, checked, principal, reason, key, digest)
+                return self._write(tx, ready, checked, principal, reason, key, digest, guard)
 
             try:
                 return self._store.submit(
@@ -97,9 +119,11 @@ class Writes:
                 continue
         raise Conflict("schema.moving", "the schema keeps changing under this write", hint="retry")
 
-    def _check_before(self, schema: Schema, ready: list[Operation], key: str | None) -> Checked:
+    def _check_before(
+        self, schema: Schema, ready: list[Operation], key: str | None, guard: Guard | None
+    ) -> Checked:
         try:
-            return preflight(self._store, self._ws, schema, ready) or NOTHING_CHECKED
+            return preflight(self._store, self._ws, schema, ready, guard) or NOTHING_CHECKED
         except Conflict:
             if key is None:
                 raise
@@ -123,6 +147,30 @@ class Writes:
 
         refuse_in_event_loop()
         return self._store.submit(self._ws, body).result()
+
+    def purge(self, entity: Any, mode: PurgeMode, principal: str, reason: str | None) -> Purged:
+        """Erase an entity and its whole past, alone and at once, then what may linger of it."""
+        _check_request(principal, reason, None)
+        check_mode(mode)
+        if self.open_unit() is not None:
+            raise Incorrect(
+                "purge.inside", "a purge cannot be part of a transaction", hint="purge afterwards"
+            )
+        refuse_in_event_loop()
+
+        def work(tx: Transaction) -> tuple[Receipt, list[int]]:
+            tx.attribute(principal, reason)
+            gone = purge_entity(Unit(tx, self._schema_of(tx.generation, tx.epoch)), entity, mode)
+            return _receipt(tx), gone
+
+        receipt, gone = self._store.submit(self._ws, work, alone=True).result()
+        return Purged(receipt, gone, self._store.scrub())
+
+    def search(self, unit: Unit, search: Search) -> SearchPage:
+        """A search as the open transaction sees it."""
+        unit.tx.require_alone()
+        settle(unit)
+        return search_page(unit.tx, unit.schema, unit.tx.t, unit.tx.epoch, search)
 
     def get(self, unit: Unit, entity: Any) -> Entity:
         """An entity as the open transaction sees it."""
@@ -152,13 +200,14 @@ class Writes:
         reason: str | None,
         key: str | None,
         digest: str,
+        guard: Guard | None,
     ) -> Written:
         if key is not None:
             record = tx.recall(principal, key)
             if record is not None:
                 return _replay(record.digest, record.receipt, digest)
         tx.attribute(principal, reason)
-        unit = Unit(tx, self._schema_of(tx.generation, tx.epoch))
+        unit = Unit(tx, self._schema_of(tx.generation, tx.epoch), guard)
         outcomes = perform(unit, operations)
         conclude(unit, checked)
         written = Written(_receipt(tx), outcomes, unit.temps)
@@ -167,17 +216,18 @@ class Writes:
         return written
 
     def _join(
-        self, unit: Unit, operations: list[Operation], principal: str, key: str | None
+        self, unit: Unit, operations: list[Operation], principal: str, key: str | None, asked: Any
     ) -> Written:
         """Part of an open transaction: a refused call leaves the unit as it was."""
         tx = unit.tx
         ready = hash_secrets(unit.schema, operations)
-        digest = _digest(ready, is_kept=key is not None)
+        digest = _digest(ready, asked, is_kept=key is not None)
         record = None if key is None else tx.recall(principal, key)
         if record is not None:
             return _replay(record.digest, record.receipt, digest)
         with unit.undone_by_failure():
             outcomes = perform(unit, ready)
+            unit.ask_guard(since_undo=True)
         if any(outcome.changed for outcome in outcomes):
             tx.changed_ids.add(next(o.entity_id for o in outcomes if o.changed))
         written = Written(_receipt(tx), outcomes, dict(unit.temps))
@@ -236,7 +286,7 @@ def _plain(value: Any) -> str:
     return "a secret" if isinstance(value, Hashed) else str(value)
 
 
-def _digest(operations: list[Operation], *, is_kept: bool) -> str:
+def _digest(operations: list[Operation], asked: Any, *, is_kept: bool) -> str:
     """What tells one request from another, if that is needed; refuses what is too large."""
     try:
         text = msgspec.json.encode(operations, enc_hook=_plain, order="deterministic")
@@ -252,6 +302,8 @@ def _digest(operations: list[Operation], *, is_kept: bool) -> str:
             f"a transaction has at most {BYTES_MAX} bytes",
             hint="send it in several parts",
         )
+    if is_kept and asked is not None:
+        text = msgspec.json.encode(asked, enc_hook=_plain, order="deterministic")
     return hashlib.sha256(text).hexdigest() if is_kept else ""
 
 

@@ -1,10 +1,36 @@
 """Packs: domains that are loaded into a workspace from a folder of data.
 
 A pack is a folder with a `pack.json` (name, title, description) and any of `schema.json`
-(properties and classes) and `entities.json` (seed entities with idents). Loading one twice changes
-nothing; loading a newer version brings its definitions up to date.
+(properties and classes), `entities.json` (seed entities with idents) and `prompts.json`. Loading
+one twice changes nothing; loading a newer version brings its definitions and prompts up to date.
+What a pack can do in Python comes with Sandbar or an installed distribution, never with a folder.
 """
 
-from sandbar.packs.loading import PackReport, built_in_packs, load_pack
+from sandbar.packs.coded import PackCode, PackResource, PackTemplate, PromptMessages, code_of
+from sandbar.packs.folders import Manifest, available_packs, built_in_packs
+from sandbar.packs.loading import PackReport, load_pack
+from sandbar.packs.messages import PromptArgument
+from sandbar.packs.prompting import Prompt, complete_argument, get_prompt, prompts, render_prompt
+from sandbar.packs.records import PackRecord, loaded_packs, pack_records
 
-__all__ = ["PackReport", "built_in_packs", "load_pack"]
+__all__ = [
+    "Manifest",
+    "PackCode",
+    "PackRecord",
+    "PackReport",
+    "PackResource",
+    "PackTemplate",
+    "Prompt",
+    "PromptArgument",
+    "PromptMessages",
+    "available_packs",
+    "built_in_packs",
+    "code_of",
+    "complete_argument",
+    "get_prompt",
+    "load_pack",
+    "loaded_packs",
+    "pack_records",
+    "prompts",
+    "render_prompt",
+]

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from sandbar.errors import Interrupted
-from sandbar.store.faults import log_fault
+from sandbar.faults import log_fault
+from sandbar.patience import Patience, current
 
 T = TypeVar("T")
 
@@ -34,7 +35,11 @@ class Answer(Generic[T]):
     # --- for whoever waits -------------------------------------------------------------------
 
     def result(self, timeout_s: float | None = None) -> T:
-        """Wait, then give the value or raise the error."""
+        """Wait, then give the value or raise the error.
+
+        When the patience of this thread ends, a write that has not begun is taken back. One that
+        has is waited for: whoever asked is owed its outcome.
+        """
         if not self._done:
             self._wait(timeout_s)
         if self._error is not None:
@@ -72,9 +77,22 @@ class Answer(Generic[T]):
         callback(self)
 
     def _wait(self, timeout_s: float | None) -> None:
-        if not self._gate.acquire(timeout=-1 if timeout_s is None else timeout_s):
+        patience = current() if timeout_s is None else None
+        if patience is not None:
+            self._wait_patiently(patience)
+        elif not self._gate.acquire(timeout=-1 if timeout_s is None else timeout_s):
             raise TimeoutError
         self._gate.release()  # whoever waits beside us may pass, too
+
+    def _wait_patiently(self, patience: Patience) -> None:
+        with patience.on_cancel(self.cancel):
+            left_s = patience.remaining_s()
+            if not self._gate.acquire(timeout=-1 if left_s is None else left_s):
+                self.cancel()
+                self._gate.acquire()
+        if self._cancelled:
+            self._gate.release()
+            raise patience.problem()
 
     # --- for the writer ----------------------------------------------------------------------
 

@@ -13,8 +13,10 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from sandbar.store.answer import Answer
 from sandbar.store.plan import Transaction
-from sandbar.store.rows import Head, Record, Row, State, TxRow, Version
+from sandbar.store.rows import Head, Record, Row, State, Token, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan
+from sandbar.store.search import Sought
+from sandbar.store.watchers import Heard, Watch
 
 T = TypeVar("T")
 
@@ -51,6 +53,9 @@ class Reads(Protocol):
     def scan(self, scan: Scan) -> list[Found]:
         """One page of an index walk."""
 
+    def search(self, sought: Sought) -> list[tuple[int, float]]:
+        """One page of a search for words: ids and scores, best first."""
+
 
 class Snapshot(Reads, Protocol):
     """A consistent view of one workspace; everything read through it belongs together."""
@@ -60,11 +65,26 @@ class Snapshot(Reads, Protocol):
     def entity_as_of(self, id: int, t: int) -> Row | None:
         """The row of an entity as it was right after transaction `t`."""
 
+    def entities_at(self, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Row]:
+        """The rows of entities right after transactions, for pairs (id, t); missing: not there."""
+
     def find_as_of(self, property: int, key: Key, t: int) -> list[int]:
         """Ids of the entities that held this key right after transaction `t`."""
 
     def versions(self, id: int, *, after: int, limit: int) -> list[Version]:
         """The versions of an entity with t > `after`, oldest first, the current one included."""
+
+    def last_version(self, id: int) -> Version | None:
+        """The last version of an entity that was superseded; a deletion, if it is gone."""
+
+    def former(self, property: int, key: Key) -> int | None:
+        """The id of the entity that was the last to hold this key, and no longer does."""
+
+    def unsearched(self) -> int | None:
+        """Up to which id older entities can be searched; None, when all of them can."""
+
+    def entities_after(self, id: int, limit: int) -> list[Row]:
+        """Entities with greater ids, lowest first."""
 
     def transactions(self, *, after: int, limit: int) -> list[TxRow]:
         """Transactions with t > `after`, oldest first."""
@@ -82,11 +102,16 @@ class Snapshot(Reads, Protocol):
 class Store(Protocol):
     """One database: a file or a PostgreSQL database with many workspaces in it."""
 
+    reads_in_microseconds: bool  # whether an event loop may wait for a point read
+
     def workspace(self, name: str) -> int | None:
         """The number of the workspace of that name."""
 
     def create_workspace(self, name: str) -> int:
         """Make an empty workspace; an existing one of that name is simply returned."""
+
+    def head(self, ws: int) -> Head:
+        """Where the workspace stands: the cheapest look there is."""
 
     def point(self, ws: int, id: int) -> tuple[Head, Row | None]:
         """One entity by id together with the workspace's head, in one statement."""
@@ -96,6 +121,12 @@ class Store(Protocol):
 
     def point_as_of(self, ws: int, id: int, t: int) -> tuple[Head, Row | None]:
         """One entity as of the past, likewise."""
+
+    def secret(self, ws: int, id: int, property: int) -> str | None:
+        """The hash kept for a secret slot, in one statement."""
+
+    def token(self, digest: bytes) -> Token | None:
+        """The minted key with this digest, in whatever workspace."""
 
     def snapshot(self, ws: int) -> AbstractContextManager[Snapshot]:
         """A consistent view for several reads."""
@@ -113,6 +144,12 @@ class Store(Protocol):
 
     def open_transaction(self) -> Transaction | None:
         """The transaction that the calling thread is inside of, if any."""
+
+    def watch(self, ws: int, heard: Heard) -> Watch:
+        """Call `heard` after commits in the workspace, from any thread; it must only mark."""
+
+    def scrub(self) -> bool:
+        """Overwrite what was erased wherever it may linger; False if somebody holds on to it."""
 
     def close(self) -> None:
         """Finish what is queued, then let go of everything."""
@@ -139,6 +176,7 @@ __all__ = [
     "Snapshot",
     "State",
     "Store",
+    "Token",
     "Transaction",
     "TxRow",
     "Version",

@@ -99,18 +99,21 @@ def run_batch(
     begin: Callable[[], WriteSession],
     items: list[Item],
     enter: Callable[[Transaction | None], None],
+    committed: Callable[[int], None] = lambda t: None,
 ) -> None:
     """Run the items to their answers. `enter` is told which transaction is open, if any.
+
+    `committed` is told the last t of each commit that wrote transactions; it must not raise.
 
     Whatever is decided is answered at once, so that a later defect cannot deny it.
     """
     alone = len(items) == 1 and items[0].alone
     waiting = items
     try:
-        waiting = _attempt(begin, items, enter, alone=alone)
+        waiting = _attempt(begin, items, enter, committed, alone=alone)
         _answer([item for item in items if item not in waiting])
         while waiting:
-            _attempt(begin, waiting[:1], enter, alone=True)
+            _attempt(begin, waiting[:1], enter, committed, alone=True)
             _answer(waiting[:1])
             waiting = waiting[1:]
     except _NotBegun as not_begun:
@@ -128,6 +131,7 @@ def _attempt(
     begin: Callable[[], WriteSession],
     items: list[Item],
     enter: Callable[[Transaction | None], None],
+    committed: Callable[[int], None],
     *,
     alone: bool,
 ) -> list[Item]:
@@ -157,6 +161,8 @@ def _attempt(
     except BaseException:
         session.rollback()
         raise
+    if plan.transactions:
+        committed(plan.t)
     return deferred
 
 

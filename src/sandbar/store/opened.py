@@ -8,11 +8,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sandbar.errors import Unavailable
+from sandbar.patience import check as check_patience
 from sandbar.store.answer import Answer
 from sandbar.store.api import NOTHING_WANTED, Wanted
 from sandbar.store.batch import Item
 from sandbar.store.forks import Home
 from sandbar.store.plan import Transaction
+from sandbar.store.watchers import Heard, Watch, Watchers
 from sandbar.store.writer import Connector, Writer
 
 T = TypeVar("T")
@@ -21,10 +23,14 @@ T = TypeVar("T")
 class OpenStore(ABC):
     """An open database, until it is closed or the program ends."""
 
-    def __init__(self, connect: Callable[[], Connector], *, workers: int, yields: bool) -> None:
+    def __init__(
+        self, connect: Callable[[], Connector], *, workers: int, yields: bool, poll_s: float
+    ) -> None:
+        """`poll_s` is how often a watcher must look for commits that it is not called about."""
         self._home = Home()
         self._closed = False
-        self._writer = Writer(connect, workers=workers, yields=yields)
+        self._watchers = Watchers(self._start_hearing, self._stop_hearing, poll_s)
+        self._writer = Writer(connect, workers=workers, yields=yields, committed=self._committed)
         atexit.register(self.close)
 
     def submit(
@@ -38,6 +44,7 @@ class OpenStore(ABC):
     ) -> Answer[T]:
         """Queue a transaction; the future resolves after its commit."""
         self._home.require()
+        check_patience()
         item = Item(work, wanted, alone=alone, deadline_s=deadline_s)
         self._writer.submit(ws, item)
         return item.future
@@ -46,6 +53,14 @@ class OpenStore(ABC):
         """The transaction that the calling thread is inside of."""
         return self._writer.open_transaction()
 
+    def watch(self, ws: int, heard: Heard) -> Watch:
+        """Call `heard` after commits in the workspace, others' included as far as they are heard.
+
+        It is called on the writer's thread: it must only mark what has to be looked at.
+        """
+        self._require_open()
+        return self._watchers.add(ws, heard)
+
     def close(self) -> None:
         """Finish what is queued, then let go of everything; what a fork copied is left alone."""
         if self._closed or not self._home.is_here():
@@ -53,12 +68,25 @@ class OpenStore(ABC):
         self._closed = True
         atexit.unregister(self.close)
         self._writer.close()
+        self._watchers.clear()
         self._let_go()
 
     def _require_open(self) -> None:
         if self._closed:
             raise Unavailable("store.closed", "this database has been closed")
         self._home.require()
+
+    def _committed(self, ws: int, t: int) -> None:
+        """This process has committed; runs on the writer's thread."""
+        self._watchers.tell(ws)
+
+    @abstractmethod
+    def _start_hearing(self) -> None:
+        """Somebody watches: hear of other processes' commits from now on, if there is a way."""
+
+    @abstractmethod
+    def _stop_hearing(self) -> None:
+        """Nobody watches any more."""
 
     @abstractmethod
     def _let_go(self) -> None:

@@ -16,8 +16,9 @@ import msgspec
 
 from sandbar import clock
 from sandbar.errors import Fault
-from sandbar.store.rows import Record, Row, State, TxRow
+from sandbar.store.rows import Record, Row, State, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan, level_of
+from sandbar.store.search import Sought, Words
 
 Pair = tuple[int, Key]  # property and key
 
@@ -34,13 +35,26 @@ class PastRow(NamedTuple):
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
-    """The net change of one entity in one transaction; no document means deletion."""
+    """The net change of one entity in one transaction; no document means deletion.
+
+    `words` is what it is searched by from now on; None leaves that as it is.
+    """
 
     id: int
     cls: int
     doc: str | None
     begun: Sequence[Pair]
     ended: Sequence[Pair]
+    words: Words | None = None
+
+
+class Tokens:
+    """What a transaction does to minted keys; what it revokes, it revokes first."""
+
+    def __init__(self) -> None:
+        self.minted: list[tuple[bytes, int]] = []
+        self.revoked: list[bytes] = []
+        self.revoked_ids: list[int] = []
 
 
 class RunAlone(BaseException):
@@ -62,6 +76,13 @@ class Base(Protocol):
     def recall(self, principal: str, key: str) -> Record | None: ...
     def scan(self, scan: Scan) -> list[Found]: ...
     def transactions(self, *, after: int, limit: int) -> list[TxRow]: ...
+    def transaction_at(self, instant_us: int) -> int: ...
+    def entity_as_of(self, id: int, t: int) -> Row | None: ...
+    def last_version(self, id: int) -> Version | None: ...
+    def former(self, property: int, key: Key) -> int | None: ...
+    def search(self, sought: Sought) -> list[tuple[int, float]]: ...
+    def unsearched(self) -> int | None: ...
+    def entities_after(self, id: int, limit: int) -> list[Row]: ...
     def apply(self, plan: Plan) -> None: ...
 
 
@@ -82,10 +103,15 @@ class Plan:
         self.transactions: list[tuple[TxRow, bool]] = []
         self.secrets: dict[tuple[int, int], str | None] = {}
         self.records: dict[tuple[str, str], Record] = {}
+        self.tokens: Tokens | None = None
+        self.words: dict[int, Words] = {}
+        self.unsearched: tuple[int | None] | None = None  # how far the index was built just now
+        self.erased: dict[int, int] = {}  # whom nothing but a mark remembers, since when
+        self.first_unstored_id = state.next_id
 
     def is_empty(self) -> bool:
         """Whether applying this plan would write anything."""
-        return not (self.transactions or self.records)
+        return not (self.transactions or self.records or self.unsearched)
 
     def absorb(self, tx: Transaction) -> None:
         """Take over a transaction that ran to its end."""
@@ -93,6 +119,7 @@ class Plan:
             self.take(change, tx.t)
         self.secrets.update(tx.secrets)
         self.records.update(tx.records)
+        self.tokens = tx.tokens or self.tokens  # who has any runs alone
         self.next_id = tx.next_id
         if tx.changed_ids:
             self.t = tx.t
@@ -107,6 +134,7 @@ class Plan:
         base.apply(self)
         self.rows, self.versions, self.begun, self.ended = {}, {}, {}, {}
         self.past, self.secrets = [], {}
+        self.words, self.first_unstored_id = {}, self.next_id
 
     def take(self, change: Change, t: int) -> None:
         """Plan the rows of one entity's change."""
@@ -119,9 +147,12 @@ class Plan:
                 begun[pair] = {id: t}
             else:
                 holders[id] = t
+        if change.words is not None:
+            self.words[id] = change.words
         if change.doc is None:
             self.rows[change.id] = None
             self.versions[change.id, t] = (change.cls, None)
+            self.words[id] = ()
         else:
             self.rows[change.id] = Row(change.id, change.cls, t, change.doc)
 
@@ -162,6 +193,7 @@ class Transaction:
         self.changes_schema = False
         self.secrets: dict[tuple[int, int], str | None] = {}
         self.records: dict[tuple[str, str], Record] = {}
+        self.tokens: Tokens | None = None
         self._superseded: list[Row] = []
         self._reindexed = False
 
@@ -215,6 +247,17 @@ class Transaction:
         self.flush()
         return self._base.scan(scan)
 
+    def search(self, sought: Sought) -> list[tuple[int, float]]:
+        """One page of a search that sees this transaction's own changes."""
+        self.require_alone()
+        self.flush()
+        return self._base.search(sought)
+
+    def hindsight(self) -> Base:
+        """Reads of all that came before this transaction, its past included."""
+        self.require_alone()
+        return self._base
+
     def changed_since(self, t: int) -> list[int]:
         """Ids of the entities that transactions after `t` have changed, before this one."""
         ids: set[int] = set()
@@ -249,10 +292,46 @@ class Transaction:
         for pair in begun:
             self._plan.begin(pair, id, self.t)
 
+    def index_words(self, id: int, words: Words) -> None:
+        """Change what an unchanged entity is searched by."""
+        self.require_alone()
+        self._reindexed = True
+        self._plan.words[id] = words
+
+    def indexed_up_to(self, id: int | None) -> None:
+        """Note how far the search has caught up with older entities (None: with all)."""
+        self.require_alone()
+        self._plan.unsearched = (id,)
+
+    def erase(self, id: int) -> None:
+        """Let nothing be left of an entity that is gone, in all its past, but a mark of that."""
+        self.require_alone()
+        self._plan.erased[id] = self.t
+        self.changed_ids.add(id)
+
     def keep_secret(self, id: int, property: int, hashed: str | None) -> None:
         """Set or clear the hash of a secret slot; that it changed is attributed to someone."""
         self.secrets[id, property] = hashed
         self.changed_ids.add(id)
+
+    def keep_token(self, id: int, digest: bytes) -> None:
+        """Let whoever shows what this is the digest of sign in as the entity."""
+        self._tokens_of(id).minted.append((digest, id))
+
+    def revoke_token(self, id: int, digest: bytes) -> None:
+        """Let one minted key of the entity count no more."""
+        self._tokens_of(id).revoked.append(digest)
+
+    def revoke_tokens(self, id: int) -> None:
+        """Let no key that was minted for the entity before this transaction count any more."""
+        self._tokens_of(id).revoked_ids.append(id)
+
+    def _tokens_of(self, id: int) -> Tokens:
+        self.require_alone()
+        self.changed_ids.add(id)
+        if self.tokens is None:
+            self.tokens = Tokens()
+        return self.tokens
 
     def remember(self, principal: str, key: str, digest: str, receipt: str) -> None:
         """Keep the receipt of a request, also of one that changed nothing."""
@@ -287,6 +366,7 @@ class Transaction:
         for change in self.changes:
             self._plan.take(change, self.t)
         self._plan.secrets.update(self.secrets)
+        self._plan.next_id = self.next_id
         self._plan.flush(self._base)
         self.changes, self._superseded, self.secrets = [], [], {}
         self._reindexed = False

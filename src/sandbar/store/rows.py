@@ -32,6 +32,9 @@ class Row(NamedTuple):
     doc: str
 
 
+ERASED = 0  # the class of nothing: that of the mark which an erased entity leaves
+
+
 class Version(NamedTuple):
     """One state of an entity and the transaction that brought it; no document: a deletion."""
 
@@ -42,6 +45,11 @@ class Version(NamedTuple):
     principal: str
     reason: str | None
 
+    @property
+    def is_purge(self) -> bool:
+        """Whether this marks that all the versions before it were erased."""
+        return self.cls == ERASED
+
 
 class TxRow(NamedTuple):
     """One transaction: when, who, why, and the ids that it changed."""
@@ -51,6 +59,15 @@ class TxRow(NamedTuple):
     principal: str
     reason: str | None
     ids: tuple[int, ...]
+
+
+class Token(NamedTuple):
+    """A minted key: the account that it belongs to, and whether it still counts."""
+
+    ws: int
+    workspace: str
+    id: int
+    is_revoked: bool
 
 
 RECORDS_KEPT_US = 7 * 24 * 3600 * 1_000_000

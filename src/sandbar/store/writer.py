@@ -14,8 +14,8 @@ from typing import Protocol
 
 from sandbar import clock
 from sandbar.errors import Fault, TooMany, Unavailable
+from sandbar.faults import log_fault
 from sandbar.store.batch import Item, WriteSession, run_batch
-from sandbar.store.faults import log_fault
 from sandbar.store.plan import Transaction
 
 BATCH_ITEMS_MAX = 256
@@ -44,7 +44,16 @@ class Connector(Protocol):
 class Writer:
     """Threads that turn queued closures into durable batches."""
 
-    def __init__(self, connect: Callable[[], Connector], *, workers: int, yields: bool) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], Connector],
+        *,
+        workers: int,
+        yields: bool,
+        committed: Callable[[int, int], None] = lambda ws, t: None,
+    ) -> None:
+        """`committed` is told which workspace got transactions, up to which t; never raises."""
+        self._committed = committed
         self._condition = threading.Condition()
         self._queues: dict[int, deque[Item]] = {}
         self._ready: deque[int] = deque()
@@ -117,7 +126,9 @@ class Writer:
 
     def _run(self, connector: Connector, ws: int, items: list[Item]) -> None:
         try:
-            run_batch(lambda: connector.begin(ws), items, self._enter)
+            run_batch(
+                lambda: connector.begin(ws), items, self._enter, lambda t: self._committed(ws, t)
+            )
         except BaseException as error:  # noqa: BLE001 - the writer outlives any defect in a batch
             fault_id = log_fault("writer.batch-failed", error)
             connector.reset()

@@ -13,6 +13,7 @@ from sandbar.errors import Fault
 from sandbar.store.plan import Plan
 from sandbar.store.postgres.arrays import Blobs, Longs, Texts
 from sandbar.store.postgres.connection import Connection
+from sandbar.store.postgres.words import apply_words
 from sandbar.store.queries import load_queries
 from sandbar.store.rows import RECORDS_KEPT_US
 
@@ -30,7 +31,11 @@ def apply_plan(connection: Connection, ws: int, plan: Plan, nonce: bytes) -> Non
     rows |= _slots(plan) | _past(plan) | _versions(plan) | _entities(plan) | _transactions(plan)
     connection.execute(_Q.put_rows, rows)
     _put_secrets(connection, ws, plan)
+    _put_tokens(connection, ws, plan)
     _put_records(connection, ws, plan)
+    apply_words(connection, ws, plan)
+    for id, t in plan.erased.items():
+        connection.execute(_Q.erase, (ws, Longs((id,)), t))
 
 
 def _end_slots(connection: Connection, ws: int, plan: Plan) -> None:
@@ -123,6 +128,17 @@ def _put_secrets(connection: Connection, ws: int, plan: Plan) -> None:
         "gone_properties": Longs(gone_properties),
     }
     connection.execute(_Q.put_secrets, bindings)
+
+
+def _put_tokens(connection: Connection, ws: int, plan: Plan) -> None:
+    if plan.tokens is None:
+        return
+    for id in plan.tokens.revoked_ids:
+        connection.execute(_Q.revoke_tokens, (ws, id))
+    for digest in plan.tokens.revoked:
+        connection.execute(_Q.revoke_token, (ws, digest))
+    for digest, id in plan.tokens.minted:
+        connection.execute(_Q.put_token, (digest, ws, id))
 
 
 def _put_records(connection: Connection, ws: int, plan: Plan) -> None:

@@ -15,12 +15,15 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.numeric import Int8BinaryDumper
 
 from sandbar.errors import Fault, Incorrect, Interrupted, Problem, Unavailable
+from sandbar.patience import current
 from sandbar.store.postgres.arrays import register_arrays
 from sandbar.store.queries import load_queries
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 _INSIST_ON_SYNC = load_queries("sandbar.store.postgres", "queries.sql").insist_on_sync
+
+STATEMENT_S_MAX = 30
 
 # Every statement of ours is a walk over an index. Without statistics (a young table) or with old
 # ones the planner doubts that and reads whole tables instead, so it is left no other choice.
@@ -36,7 +39,7 @@ _PLANNER = {
 _SESSION = _PLANNER | {
     "search_path": "sandbar,pg_catalog,pg_temp",
     "client_encoding": "UTF8",
-    "statement_timeout": "30s",
+    "statement_timeout": f"{STATEMENT_S_MAX}s",
     "tcp_user_timeout": "10s",
 }
 _READER = _SESSION | {
@@ -50,6 +53,8 @@ _WRITER = _SESSION | {
     "idle_in_transaction_session_timeout": "5s",
     "lock_timeout": "3s",
 }
+# Says and hears words that may be lost, so it waits for no disk.
+_MESSENGER = _SESSION | {"synchronous_commit": "off"}
 _NETWORK = {
     "connect_timeout": "5",
     "keepalives": "1",
@@ -81,6 +86,7 @@ _REFUSED = (Incorrect, "store.refused", "PostgreSQL refused the role", "check th
 _IO = (Unavailable, "store.io", "the disk refused a read or a write", None)
 _INTERRUPTED = (Interrupted, "store.interrupted", "the statement was interrupted", None)
 
+_CANCELLED = "57014"
 _REFUSAL_WORDS = ("authentication failed", "does not exist", "pg_hba.conf", "is not permitted")
 
 # By SQLSTATE, or its first characters; the longest match counts.
@@ -94,7 +100,7 @@ _PROBLEMS: dict[str, tuple[type[Problem], str, str, str | None]] = {
     "53100": _FULL,
     "54": _UNSTORABLE,
     "55P03": _BUSY,  # a lock was not to be had in time
-    "57014": _INTERRUPTED,
+    _CANCELLED: _INTERRUPTED,
     "57P": _LOST,  # the server shuts down, or starts
     "58": _IO,
 }
@@ -113,6 +119,11 @@ def open_writer(url: str) -> Connection:
     return connection
 
 
+def open_messenger(url: str) -> Connection:
+    """A connection for NOTIFY and LISTEN."""
+    return _open(url, _MESSENGER)
+
+
 def _open(url: str, session: dict[str, str]) -> Connection:
     with translated():
         own = conninfo_to_dict(url)
@@ -126,6 +137,19 @@ def _open(url: str, session: dict[str, str]) -> Connection:
         connection.adapters.register_dumper(int, Int8BinaryDumper)
         register_arrays(connection.adapters)
         return connection
+
+
+def begin(connection: Connection, statement_s: float | None) -> None:
+    """Begin a transaction in which every statement has so much time (None: what is usual)."""
+    limit = (
+        "" if statement_s is None else f"; SET LOCAL statement_timeout = {limit_ms(statement_s)}"
+    )
+    command(connection, f"BEGIN{limit}")
+
+
+def limit_ms(seconds: float) -> int:
+    """The limit of a statement that should end within this time, as the server takes it."""
+    return max(round(min(seconds, STATEMENT_S_MAX) * 1000), 1)
 
 
 def command(connection: Connection, sql: str) -> str | None:
@@ -165,6 +189,9 @@ def problem_of(error: psycopg.Error) -> Problem:
     state = error.sqlstate
     if state is None:
         return _problem_without_state(error)
+    patience = current()
+    if state == _CANCELLED and patience is not None and patience.is_over():
+        return patience.problem()
     for length in (5, 3, 2):
         if state[:length] in _PROBLEMS:
             kind, code, message, hint = _PROBLEMS[state[:length]]

@@ -29,10 +29,11 @@ GRANT USAGE ON SCHEMA sandbar TO {role};
 GRANT SELECT ON sandbar.migration TO {role};
 GRANT SELECT, UPDATE ON sandbar.workspace TO {role};
 GRANT SELECT, INSERT ON sandbar.tx, sandbar.past TO {role};
-GRANT SELECT, INSERT, UPDATE ON sandbar.version TO {role};
+GRANT SELECT, INSERT, UPDATE ON sandbar.version, sandbar.token TO {role};
 GRANT SELECT, INSERT, DELETE ON sandbar.slot TO {role};
-GRANT SELECT, INSERT, UPDATE, DELETE ON sandbar.entity, sandbar.secret, sandbar.idempotency
-TO {role};
+GRANT SELECT, UPDATE, DELETE ON sandbar.unsearched TO {role};
+GRANT SELECT, INSERT, UPDATE, DELETE ON sandbar.entity, sandbar.secret, sandbar.idempotency,
+  sandbar.search TO {role};
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA sandbar TO {role}
 
 -- name: privilege

@@ -17,10 +17,14 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg.pq import TransactionStatus
 
+from sandbar import clock
 from sandbar.errors import Fault, Unavailable
+from sandbar.faults import log_fault
+from sandbar.patience import current
 from sandbar.store.forks import Home
 from sandbar.store.postgres.connection import (
     Connection,
+    begin,
     command,
     is_lost,
     open_reader,
@@ -32,6 +36,7 @@ _BIND = load_queries("sandbar.store.postgres", "queries.sql").bind
 
 CONNECTIONS_MAX = 16
 ACQUIRE_TIMEOUT_S = 4.0
+_LOOK_S = 0.02  # how often somebody who waits in line is asked whether to go on
 
 T = TypeVar("T")
 
@@ -70,16 +75,21 @@ class Pool:
     @contextmanager
     def snapshot(self, ws: int, start: Callable[[Connection], T]) -> Iterator[T]:
         """Lend a connection with a snapshot open; `start` is its first statement."""
+        patience = current()
 
-        def begin(connection: Connection) -> T:
-            command(connection, "BEGIN")
+        def first(connection: Connection) -> T:
+            begin(connection, None if patience is None else patience.remaining_s())
             return start(connection)
 
-        lent, started = self._first(ws, begin)
+        lent, started = self._first(ws, first)
         try:
-            yield started
+            if patience is None:
+                yield started
+            else:
+                with patience.on_cancel(lambda: _cancel_soon(lent.connection)):
+                    yield started
         finally:
-            self._end_snapshot(lent)
+            self._end_snapshot(lent, is_cancelled=patience is not None and patience.is_cancelled())
 
     def close(self) -> None:
         """Let go of the idle connections; those that are lent follow when they come back."""
@@ -108,7 +118,7 @@ class Pool:
         if self._closed:
             raise Unavailable("store.closed", "this database has been closed")
         self._home.require()
-        if not self._free.acquire(timeout=ACQUIRE_TIMEOUT_S):
+        if not self._has_turn():
             raise Unavailable(
                 "store.busy", "all connections to PostgreSQL are in use", hint="retry soon"
             )
@@ -124,15 +134,28 @@ class Pool:
             self._free.release()
             raise
 
+    def _has_turn(self) -> bool:
+        """Wait for one of the connections, though no longer than somebody waits for us."""
+        patience = current()
+        if patience is None:
+            return self._free.acquire(timeout=ACQUIRE_TIMEOUT_S)
+        until_s = clock.monotonic_s() + ACQUIRE_TIMEOUT_S
+        patience.check()
+        while not self._free.acquire(timeout=_LOOK_S):
+            patience.check()
+            if clock.monotonic_s() > until_s:
+                return False
+        return True
+
     def _bind(self, lent: _Lent, ws: int | None) -> None:
         if ws is not None and lent.ws != ws:
             lent.ws = None
             lent.connection.execute(_BIND, (str(ws),), prepare=True)
             lent.ws = ws
 
-    def _end_snapshot(self, lent: _Lent) -> None:
+    def _end_snapshot(self, lent: _Lent, *, is_cancelled: bool) -> None:
         status = lent.connection.info.transaction_status
-        if status != TransactionStatus.INTRANS:
+        if is_cancelled or status != TransactionStatus.INTRANS:  # a late cancel must hit nobody
             self._discard(lent)
             return
         try:
@@ -160,6 +183,18 @@ class Pool:
             idle, self._idle = self._idle, []
         for lent in idle:
             lent.connection.close()
+
+
+def _cancel_soon(connection: Connection) -> None:
+    """Stop what the connection does; on a thread, because it takes a connection of its own."""
+    threading.Thread(target=_cancel, args=(connection,), name="sandbar-cancel", daemon=True).start()
+
+
+def _cancel(connection: Connection) -> None:
+    try:
+        connection.cancel_safe(timeout=ACQUIRE_TIMEOUT_S)
+    except psycopg.Error as error:
+        log_fault("store.cancel-failed", error)  # its statement ends by its own timeout
 
 
 def refuse_event_loop() -> None:

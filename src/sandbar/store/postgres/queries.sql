@@ -22,6 +22,18 @@ SELECT t, generation, epoch, next_id, instant_us FROM workspace WHERE ws = {ws} 
 -- name: state
 SELECT t, generation, epoch, next_id, instant_us FROM workspace WHERE ws = %s
 
+-- name: notify
+SELECT pg_notify('sandbar', word) FROM unnest(%s) AS u (word)
+
+-- name: listen
+LISTEN sandbar
+
+-- name: limit_statements
+SELECT set_config('statement_timeout', %s, true)
+
+-- name: head
+SELECT t, generation, epoch FROM workspace WHERE ws = %s
+
 -- name: nonce_at
 SELECT nonce FROM tx WHERE ws = %s AND t = %s
 
@@ -71,6 +83,18 @@ CROSS JOIN LATERAL (
 ) v
 WHERE v.doc IS NOT NULL
 ORDER BY u.place
+
+-- name: entities_at
+SELECT u.id, u.t, v.class, v.t, v.doc
+FROM unnest(%(ids)s::bigint[], %(ts)s::bigint[]) AS u (id, t)
+CROSS JOIN LATERAL (
+  SELECT class, t, doc FROM entity WHERE ws = %(ws)s AND id = u.id AND t <= u.t
+  UNION ALL
+  (SELECT class, t, doc FROM version WHERE ws = %(ws)s AND id = u.id AND t <= u.t
+   ORDER BY t DESC LIMIT 1)
+  LIMIT 1
+) v
+WHERE v.doc IS NOT NULL
 
 -- name: entity_as_of
 SELECT id, class, t, doc FROM entity WHERE ws = %(ws)s AND id = %(id)s AND t <= %(t)s
@@ -230,3 +254,50 @@ SELECT %(ws)s, u.* FROM unnest(
   %(principals)s, %(keys)s, %(digests)s, %(receipts)s, %(instants)s) u
 ON CONFLICT (ws, principal, key) DO UPDATE
 SET digest = excluded.digest, receipt = excluded.receipt, instant_us = excluded.instant_us
+
+-- name: token
+SELECT ws, name, id, is_revoked FROM token_of(%s)
+
+-- name: put_token
+INSERT INTO token (digest, ws, id, is_revoked) VALUES (%s, %s, %s, 0)
+
+-- name: revoke_token
+UPDATE token SET is_revoked = 1 WHERE ws = %s AND digest = %s
+
+-- name: revoke_tokens
+UPDATE token SET is_revoked = 1 WHERE ws = %s AND id = %s
+
+-- name: former
+SELECT id FROM past WHERE ws = %s AND property = %s AND value = %s
+ORDER BY until DESC, id DESC LIMIT 1
+
+-- name: last_version
+SELECT v.t, v.class, v.doc, x.instant_us, x.principal, x.reason FROM (
+  SELECT t, class, doc FROM version WHERE ws = %(ws)s AND id = %(id)s ORDER BY t DESC LIMIT 1
+) v CROSS JOIN LATERAL (
+  SELECT instant_us, principal, reason FROM tx WHERE ws = %(ws)s AND t = v.t OFFSET 0
+) x
+
+-- name: entities_after
+SELECT id, class, t, doc FROM entity WHERE ws = %s AND id > %s ORDER BY id LIMIT %s
+
+-- name: unsearched
+SELECT after FROM unsearched WHERE ws = %s
+
+-- name: note_searched
+UPDATE unsearched SET after = %s WHERE ws = %s
+
+-- name: all_searched
+DELETE FROM unsearched WHERE ws = %s
+
+-- name: search
+SELECT id, score FROM found(%s, %s::tsquery, %s::bigint[], %s, %s, %s)
+
+-- name: put_words
+WITH gone AS (DELETE FROM search WHERE ws = %(ws)s AND id = ANY (%(gone_ids)s))
+INSERT INTO search (ws, id, words)
+SELECT %(ws)s, u.id, u.words::tsvector FROM unnest(%(ids)s, %(words)s) u (id, words)
+ON CONFLICT (ws, id) DO UPDATE SET words = excluded.words
+
+-- name: erase
+SELECT erase(%s, %s, %s)

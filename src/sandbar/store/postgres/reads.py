@@ -5,22 +5,48 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sandbar.patience import Patience
 from sandbar.store.postgres.arrays import Longs
-from sandbar.store.postgres.connection import Connection, translated
+from sandbar.store.postgres.connection import Connection, limit_ms, translated
 from sandbar.store.postgres.scans import compose_scan
+from sandbar.store.postgres.words import search_bindings
 from sandbar.store.queries import load_queries
 from sandbar.store.rows import Row, State, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan, levels_at
+from sandbar.store.search import Sought
+
+_WORTH_SAYING = 0.75  # of the time that was left when the server was last told
 
 QUERIES = load_queries("sandbar.store.postgres", "queries.sql")
+
+
+class Hurry:
+    """Gives every statement of a snapshot no more time than is left."""
+
+    def __init__(self, connection: Connection, patience: Patience) -> None:
+        self._connection = connection
+        self._patience = patience
+        self._allowed_s = patience.remaining_s() or 0.0  # as the snapshot's beginning said
+
+    def limit_next(self) -> None:
+        """Before a statement: stop if nobody waits; tell the server when much time has passed."""
+        self._patience.check()
+        left_s = self._patience.remaining_s()
+        if left_s is not None and left_s < self._allowed_s * _WORTH_SAYING:
+            self._allowed_s = left_s
+            limit = str(limit_ms(left_s))
+            self._connection.execute(QUERIES.limit_statements, (limit,), prepare=True)
 
 
 class PostgresReads:
     """A consistent view of one workspace: the connection has a transaction open."""
 
-    def __init__(self, connection: Connection, ws: int, state: State) -> None:
+    def __init__(
+        self, connection: Connection, ws: int, state: State, hurry: Hurry | None = None
+    ) -> None:
         self._connection = connection
         self._ws = ws
+        self._hurry = hurry
         self.state = state
 
     def entity(self, id: int) -> Row | None:
@@ -41,6 +67,16 @@ class PostgresReads:
             bindings = {"ws": self._ws, "ids": Longs(ids), "t": as_of}
             rows = self._all(QUERIES.entities_as_of, bindings)
         return [Row(*row) for row in rows]
+
+    def entities_at(self, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Row]:
+        """The rows of entities right after transactions, in one statement."""
+        bindings = {
+            "ws": self._ws,
+            "ids": Longs(id for id, _ in places),
+            "ts": Longs(t for _, t in places),
+        }
+        found = self._all(QUERIES.entities_at, bindings)
+        return {(id, t): Row(id, cls, since, doc) for id, t, cls, since, doc in found}
 
     def find(self, property: int, key: Key) -> list[int]:
         """Ids of the entities that hold this key now."""
@@ -88,6 +124,30 @@ class PostgresReads:
         bindings = {"ws": self._ws, "id": id, "after": after, "limit": limit}
         return [Version(*row) for row in self._all(QUERIES.versions, bindings)]
 
+    def last_version(self, id: int) -> Version | None:
+        """The last version of an entity that was superseded."""
+        row = self._one(QUERIES.last_version, {"ws": self._ws, "id": id})
+        return None if row is None else Version(*row)
+
+    def former(self, property: int, key: Key) -> int | None:
+        """The id of the entity that was the last to hold this key."""
+        row = self._one(QUERIES.former, (self._ws, property, key))
+        return None if row is None else int(row[0])
+
+    def search(self, sought: Sought) -> list[tuple[int, float]]:
+        """One page of a search for words."""
+        rows = self._all(QUERIES.search, search_bindings(self._ws, sought))
+        return [(id, score) for id, score in rows]
+
+    def unsearched(self) -> int | None:
+        """Up to which id older entities can be searched; None, when all of them can."""
+        row = self._one(QUERIES.unsearched, (self._ws,))
+        return None if row is None else int(row[0])
+
+    def entities_after(self, id: int, limit: int) -> list[Row]:
+        """Entities with greater ids, lowest first."""
+        return [Row(*row) for row in self._all(QUERIES.entities_after, (self._ws, id, limit))]
+
     def transactions(self, *, after: int, limit: int) -> list[TxRow]:
         """Transactions with t > `after`, oldest first."""
         rows = self._all(QUERIES.transactions, (self._ws, after, limit))
@@ -104,8 +164,12 @@ class PostgresReads:
 
     def _one(self, sql: str, bindings: Any) -> tuple[Any, ...] | None:
         with translated():
+            if self._hurry is not None:
+                self._hurry.limit_next()
             return self._connection.execute(sql, bindings).fetchone()
 
     def _all(self, sql: str, bindings: Any) -> list[tuple[Any, ...]]:
         with translated():
+            if self._hurry is not None:
+                self._hurry.limit_next()
             return self._connection.execute(sql, bindings).fetchall()

@@ -99,6 +99,17 @@ CREATE TABLE sandbar.idempotency (
 
 CREATE INDEX idempotency_by_age ON sandbar.idempotency (ws, instant_us);
 
+-- Digests of minted keys. Unique over all workspaces, because a key is looked up before anybody knows
+-- whose it is; only signing in reads this table, through a function that must be told the digest.
+CREATE TABLE sandbar.token (
+  digest      bytea PRIMARY KEY,
+  ws          bigint NOT NULL,
+  id          bigint NOT NULL,
+  is_revoked  integer NOT NULL
+);
+
+CREATE INDEX token_by_account ON sandbar.token (ws, id);
+
 -- Row-level security repeats the promise of the leading key: a session sees and writes the rows of
 -- the workspace that it is bound to, and none at all while it is bound to none.
 ALTER TABLE sandbar.workspace ENABLE ROW LEVEL SECURITY;
@@ -141,6 +152,11 @@ ALTER TABLE sandbar.idempotency FORCE ROW LEVEL SECURITY;
 CREATE POLICY own ON sandbar.idempotency
   USING (ws = (SELECT NULLIF(current_setting('sandbar.ws', true), '')::bigint));
 
+ALTER TABLE sandbar.token ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sandbar.token FORCE ROW LEVEL SECURITY;
+CREATE POLICY own ON sandbar.token
+  USING (ws = (SELECT NULLIF(current_setting('sandbar.ws', true), '')::bigint));
+
 -- Names are looked up and given before a session can be bound; this is the only way around the
 -- policies, and it tells nothing but a number. The owner needs a policy too, for they are forced.
 CREATE POLICY registry ON sandbar.workspace TO CURRENT_USER USING (true) WITH CHECK (true);
@@ -156,6 +172,86 @@ BEGIN ATOMIC
   SELECT wanted, 0, 0, create_workspace.epoch, 1, 0
   WHERE NOT EXISTS (SELECT FROM sandbar.workspace w WHERE w.name = wanted)
   ON CONFLICT (name) DO NOTHING;
+END;
+
+CREATE POLICY signing_in ON sandbar.token TO CURRENT_USER USING (true);
+
+CREATE FUNCTION sandbar.token_of(wanted bytea)
+RETURNS TABLE (ws bigint, name text, id bigint, is_revoked integer)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+  SELECT t.ws, w.name, t.id, t.is_revoked
+  FROM sandbar.token t JOIN sandbar.workspace w ON w.ws = t.ws WHERE t.digest = wanted;
+END;
+
+-- Full-text search: the words of every living entity, written by the transaction that writes it.
+
+-- Every word has its workspace's number before it, so that a search reads the postings of its own
+-- workspace only.
+CREATE TABLE sandbar.search (
+  ws     bigint NOT NULL,
+  id     bigint NOT NULL,
+  words  tsvector NOT NULL,
+  PRIMARY KEY (ws, id)
+);
+
+CREATE INDEX search_by_word ON sandbar.search USING gin (words);
+
+-- Workspaces with entities from before there was a search, and up to which id they are indexed.
+CREATE TABLE sandbar.unsearched (
+  ws     bigint PRIMARY KEY,
+  after  bigint NOT NULL
+);
+
+ALTER TABLE sandbar.search ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sandbar.search FORCE ROW LEVEL SECURITY;
+CREATE POLICY own ON sandbar.search
+  USING (ws = (SELECT NULLIF(current_setting('sandbar.ws', true), '')::bigint));
+
+ALTER TABLE sandbar.unsearched ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sandbar.unsearched FORCE ROW LEVEL SECURITY;
+CREATE POLICY own ON sandbar.unsearched
+  USING (ws = (SELECT NULLIF(current_setting('sandbar.ws', true), '')::bigint));
+
+-- A policy keeps the planner from the index of words, whose operator might leak what it sees. So
+-- searches run as the owner, whom this policy lets through; the function asks for the workspace
+-- that the session is bound to, as the policy would. "ws + 0" keeps it from walking the whole
+-- workspace along the primary key.
+CREATE POLICY finding ON sandbar.search FOR SELECT TO CURRENT_USER USING (true);
+
+CREATE FUNCTION sandbar.found(
+  wanted bigint, query tsquery, classes bigint[], hidden bigint[], most bigint, passed bigint)
+RETURNS TABLE (id bigint, score float8)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET enable_bitmapscan = on
+BEGIN ATOMIC
+  SELECT s.id, ts_rank(s.words, query, 1)::float8 AS score FROM sandbar.search s
+  WHERE s.words @@ query AND s.ws + 0 = wanted
+    AND wanted = (SELECT NULLIF(current_setting('sandbar.ws', true), '')::bigint)
+    AND (classes IS NULL OR EXISTS (
+      SELECT FROM sandbar.entity e
+      WHERE e.ws = wanted AND e.id = s.id AND e.class = ANY (classes)))
+    AND (hidden = '{}' OR NOT EXISTS (
+      SELECT FROM sandbar.entity e
+      WHERE e.ws = wanted AND e.id = s.id AND e.class = ANY (hidden)))
+  ORDER BY score DESC, s.id LIMIT most OFFSET passed;
+END;
+
+-- Whoever writes may add to the past, never take from it, except by this: all that is known of some
+-- entities goes, and a mark of that stays. The policies bind the owner, too.
+CREATE FUNCTION sandbar.erase(wanted bigint, ids bigint[], at bigint) RETURNS void
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+  DELETE FROM sandbar.version v WHERE v.ws = wanted AND v.id = ANY (ids);
+  DELETE FROM sandbar.past p WHERE p.ws = wanted AND p.id = ANY (ids);
+  DELETE FROM sandbar.secret s WHERE s.ws = wanted AND s.id = ANY (ids);
+  DELETE FROM sandbar.search s WHERE s.ws = wanted AND s.id = ANY (ids);
+  DELETE FROM sandbar.idempotency i WHERE i.ws = wanted AND EXISTS (
+    SELECT FROM jsonb_array_elements(i.receipt::jsonb -> 'outcomes') o
+    WHERE (o ->> 'entity-id')::bigint = ANY (ids));
+  INSERT INTO sandbar.version (ws, id, t, class, doc)
+  SELECT wanted, u.id, at, 0, NULL FROM unnest(ids) u (id);
 END;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA sandbar FROM PUBLIC;

@@ -8,13 +8,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from sandbar.errors import NotFound, Unavailable
+from sandbar.patience import current
 from sandbar.store.opened import OpenStore
 from sandbar.store.postgres.connection import Connection, open_reader, open_writer, translated
 from sandbar.store.postgres.install import check
+from sandbar.store.postgres.notices import POLL_S, Crier, Ear
 from sandbar.store.postgres.pool import Pool, refuse_event_loop
-from sandbar.store.postgres.reads import QUERIES, PostgresReads
+from sandbar.store.postgres.reads import QUERIES, Hurry, PostgresReads
 from sandbar.store.postgres.session import PostgresConnector
-from sandbar.store.rows import Head, Row, State
+from sandbar.store.rows import Head, Row, State, Token
 from sandbar.store.scan import Key
 
 _WRITERS = 3
@@ -23,13 +25,19 @@ _WRITERS = 3
 class PostgresStore(OpenStore):
     """One database, reached as a role that row-level security binds."""
 
+    reads_in_microseconds = False
+
     def __init__(self, url: str, *, server: bool = False) -> None:
         """Any number of servers may share a database, so `server` makes no difference here."""
         del server
         self._url = url
         _check(url)
         self._pool = Pool(url)
-        super().__init__(lambda: PostgresConnector(url), workers=_WRITERS, yields=False)
+        self._crier = Crier(url)
+        self._ear: Ear | None = None
+        super().__init__(
+            lambda: PostgresConnector(url), workers=_WRITERS, yields=False, poll_s=POLL_S
+        )
 
     # --- workspaces ------------------------------------------------------------------------
 
@@ -49,6 +57,13 @@ class PostgresStore(OpenStore):
 
     # --- reads -----------------------------------------------------------------------------
 
+    def head(self, ws: int) -> Head:
+        """Where the workspace stands."""
+        columns = self._pool.one_row(ws, QUERIES.head, (ws,))
+        if columns is None:
+            raise _no_workspace(ws)
+        return Head(*columns)
+
     def point(self, ws: int, id: int) -> tuple[Head, Row | None]:
         """One entity by id, in one statement."""
         return _head_and_row(ws, self._pool.one_row(ws, QUERIES.point, (id, ws)))
@@ -57,6 +72,16 @@ class PostgresStore(OpenStore):
         """One entity by the key of a unique slot, in one statement."""
         bindings = (property, key, ws)
         return _head_and_row(ws, self._pool.one_row(ws, QUERIES.point_by_key, bindings))
+
+    def secret(self, ws: int, id: int, property: int) -> str | None:
+        """The hash kept for a secret slot, in one statement."""
+        columns = self._pool.one_row(ws, QUERIES.secret, (ws, id, property))
+        return None if columns is None else str(columns[0])
+
+    def token(self, digest: bytes) -> Token | None:
+        """The minted key with this digest, whosever it is."""
+        columns = self._pool.one_row(None, QUERIES.token, (digest,))
+        return None if columns is None else _token(columns)
 
     def point_as_of(self, ws: int, id: int, t: int) -> tuple[Head, Row | None]:
         """One entity as of the past, in one statement."""
@@ -71,12 +96,31 @@ class PostgresStore(OpenStore):
             row = connection.execute(QUERIES.state, (ws,), prepare=True).fetchone()
             if row is None:
                 raise _no_workspace(ws)
-            return PostgresReads(connection, ws, State(*row))
+            patience = current()
+            hurry = None if patience is None else Hurry(connection, patience)
+            return PostgresReads(connection, ws, State(*row), hurry)
 
         with self._pool.snapshot(ws, start) as reads:
             yield reads
 
+    def _committed(self, ws: int, t: int) -> None:
+        super()._committed(ws, t)
+        self._crier.cry(ws, t)
+
+    def _start_hearing(self) -> None:
+        self._ear = Ear(self._url, self._watchers)
+
+    def _stop_hearing(self) -> None:
+        if self._ear is not None:
+            self._ear.close()
+            self._ear = None
+
+    def scrub(self) -> bool:
+        """Nothing to do: PostgreSQL's own vacuum clears away the rows that are gone."""
+        return True
+
     def _let_go(self) -> None:
+        self._crier.close()
         self._pool.close()
 
 
@@ -99,6 +143,11 @@ def _head_and_row(ws: int, columns: Any) -> tuple[Head, Row | None]:
         raise _no_workspace(ws)
     t, generation, epoch, id, cls, since, doc = columns
     return Head(t, generation, epoch), None if doc is None else Row(id, cls, since, doc)
+
+
+def _token(columns: Any) -> Token:
+    ws, workspace, id, is_revoked = columns
+    return Token(ws, workspace, id, bool(is_revoked))
 
 
 def _no_workspace(ws: int) -> NotFound:

@@ -8,6 +8,7 @@ import apsw
 
 from sandbar import clock
 from sandbar.errors import Fault, Incorrect, Interrupted, Problem, Unavailable
+from sandbar.patience import current
 
 _BUSY_S_MAX = 5.0
 _BUSY_PAUSE_S = 0.001
@@ -95,6 +96,9 @@ def problem_of(error: apsw.Error) -> Problem:
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return Unavailable("store.busy", "another process holds the database", hint="retry soon")
     if isinstance(error, apsw.InterruptError):
+        patience = current()
+        if patience is not None and patience.is_over():
+            return patience.problem()
         return Interrupted("store.interrupted", "the statement was interrupted")
     if isinstance(error, apsw.CantOpenError | apsw.NotADBError | apsw.PermissionsError):
         return Incorrect("store.cannot-open", f"this is no database that can be opened: {error}")

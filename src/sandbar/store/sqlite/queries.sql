@@ -20,6 +20,9 @@ VALUES (?, 0, 0, ?, 1, 0) ON CONFLICT (name) DO NOTHING
 -- name: state
 SELECT t, generation, epoch, next_id, instant_us FROM workspace WHERE ws = ?
 
+-- name: head
+SELECT t, generation, epoch FROM workspace WHERE ws = ?
+
 -- name: save_state
 UPDATE workspace SET t = ?, generation = ?, next_id = ?, instant_us = ? WHERE ws = ?
 
@@ -139,3 +142,76 @@ SET digest = excluded.digest, receipt = excluded.receipt, instant_us = excluded.
 DELETE FROM idempotency WHERE (ws, principal, key) IN (
   SELECT ws, principal, key FROM idempotency WHERE ws = ? AND instant_us < ?
   ORDER BY instant_us LIMIT 100)
+
+-- name: token
+SELECT t.ws, w.name, t.id, t.is_revoked FROM token t JOIN workspace w ON w.ws = t.ws
+WHERE t.digest = ?
+
+-- name: put_token
+INSERT INTO token (digest, ws, id, is_revoked) VALUES (?, ?, ?, 0)
+
+-- name: revoke_token
+UPDATE token SET is_revoked = 1 WHERE ws = ? AND digest = ?
+
+-- name: revoke_tokens
+UPDATE token SET is_revoked = 1 WHERE ws = ? AND id = ?
+
+-- name: former
+SELECT id FROM past WHERE ws = ? AND property = ? AND value = ? ORDER BY until DESC, id DESC LIMIT 1
+
+-- name: last_version
+SELECT v.t, v.class, v.doc, x.instant_us, x.principal, x.reason
+FROM version v JOIN tx x ON x.ws = v.ws AND x.t = v.t
+WHERE v.ws = ? AND v.id = ? ORDER BY v.t DESC LIMIT 1
+
+-- name: entities_after
+SELECT id, class, t, doc FROM entity
+WHERE place > (?1 << 40) + ?2 AND place < ((?1 + 1) << 40) ORDER BY place LIMIT ?3
+
+-- name: unsearched
+SELECT after FROM unsearched WHERE ws = ?
+
+-- name: note_searched
+UPDATE unsearched SET after = ? WHERE ws = ?
+
+-- name: all_searched
+DELETE FROM unsearched WHERE ws = ?
+
+-- The class is looked up only if anybody cares; the documents are fetched for those shown.
+
+-- name: search
+SELECT m.rowid & 1099511627775, -m.rank FROM search m
+WHERE m.search MATCH ?1
+  AND (?2 IS NULL OR (SELECT e.class FROM entity e WHERE e.place = m.rowid)
+                     IN (SELECT value FROM json_each(?2)))
+  AND (?3 IS NULL OR (SELECT e.class FROM entity e WHERE e.place = m.rowid)
+                     NOT IN (SELECT value FROM json_each(?3)))
+ORDER BY m.rank, m.rowid LIMIT ?4 OFFSET ?5
+
+-- name: put_words
+INSERT INTO search (rowid, words) VALUES (?, ?)
+
+-- name: replace_words
+INSERT OR REPLACE INTO search (rowid, words) VALUES (?, ?)
+
+-- name: drop_words
+DELETE FROM search WHERE rowid = ?
+
+-- name: begin_merging
+INSERT INTO search (search, rank) VALUES ('merge', -64)
+
+-- name: go_on_merging
+INSERT INTO search (search, rank) VALUES ('merge', 64)
+
+-- name: erase_versions
+DELETE FROM version WHERE ws = ? AND id = ?
+
+-- name: erase_past
+DELETE FROM past WHERE ws = ? AND id = ?
+
+-- name: erase_secrets
+DELETE FROM secret WHERE ws = ? AND id = ?
+
+-- name: erase_records
+DELETE FROM idempotency WHERE ws = ?1 AND EXISTS (
+  SELECT 1 FROM json_each(receipt, '$.outcomes') o WHERE o.value ->> 'entity-id' = ?2)

@@ -9,11 +9,14 @@ import apsw
 import msgspec
 
 from sandbar.errors import NotFound
+from sandbar.patience import Patience
 from sandbar.store.queries import load_queries
 from sandbar.store.rows import Row, State, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan, levels_at
+from sandbar.store.search import Sought
 from sandbar.store.sqlite.connection import translated
 from sandbar.store.sqlite.scans import compose_scan
+from sandbar.store.sqlite.words import search_bindings
 
 QUERIES = load_queries("sandbar.store.sqlite", "queries.sql")
 _DOCUMENT_AS_OF = load_queries("sandbar.store.sqlite", "scans.sql").document_as_of
@@ -29,9 +32,12 @@ def no_workspace(ws: int) -> NotFound:
 class SqliteReads:
     """A consistent view of one workspace: the connection has a transaction open."""
 
-    def __init__(self, connection: apsw.Connection, ws: int) -> None:
+    def __init__(
+        self, connection: apsw.Connection, ws: int, patience: Patience | None = None
+    ) -> None:
         self._connection = connection
         self._ws = ws
+        self._patience = patience
         with translated():
             row = connection.execute(QUERIES.state, (ws,)).fetchone()
         if row is None:
@@ -59,6 +65,11 @@ class SqliteReads:
         else:
             rows = [self.entity_as_of(id, as_of) for id in ids]
         return [row for row in rows if row is not None]
+
+    def entities_at(self, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Row]:
+        """The rows of entities right after transactions."""
+        rows = ((place, self.entity_as_of(*place)) for place in places)
+        return {place: row for place, row in rows if row is not None}
 
     def find(self, property: int, key: Key) -> list[int]:
         """Ids of the entities that hold this key now."""
@@ -89,6 +100,8 @@ class SqliteReads:
 
     def scan(self, scan: Scan) -> list[Found]:
         """One page of an index walk."""
+        if self._patience is not None:  # short statements end before SQLite asks
+            self._patience.check()
         with translated():
             cursor = self._connection.execute(*compose_scan(self._ws, scan, self.state.t))
             if scan.as_of is None:
@@ -106,6 +119,40 @@ class SqliteReads:
         with translated():
             cursor = self._connection.execute(QUERIES.versions, (self._ws, id, after, limit))
             return [Version(*row) for row in cursor]
+
+    def last_version(self, id: int) -> Version | None:
+        """The last version of an entity that was superseded."""
+        with translated():
+            for row in self._connection.execute(QUERIES.last_version, (self._ws, id)):
+                return Version(*row)
+        return None
+
+    def former(self, property: int, key: Key) -> int | None:
+        """The id of the entity that was the last to hold this key."""
+        with translated():
+            for (id,) in self._connection.execute(QUERIES.former, (self._ws, property, key)):
+                return int(id)
+        return None
+
+    def search(self, sought: Sought) -> list[tuple[int, float]]:
+        """One page of a search for words."""
+        with translated():
+            bindings = search_bindings(self._ws, sought)
+            found: list[Any] = self._connection.execute(QUERIES.search, bindings).fetchall()
+            return found
+
+    def unsearched(self) -> int | None:
+        """Up to which id older entities can be searched; None, when all of them can."""
+        with translated():
+            for (after,) in self._connection.execute(QUERIES.unsearched, (self._ws,)):
+                return int(after)
+        return None
+
+    def entities_after(self, id: int, limit: int) -> list[Row]:
+        """Entities with greater ids, lowest first."""
+        with translated():
+            cursor = self._connection.execute(QUERIES.entities_after, (self._ws, id, limit))
+            return [Row(*row) for row in cursor]
 
     def transactions(self, *, after: int, limit: int) -> list[TxRow]:
         """Transactions with t > `after`, oldest first."""

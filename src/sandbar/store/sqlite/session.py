@@ -14,7 +14,9 @@ from sandbar.store.plan import PastRow, Plan
 from sandbar.store.rows import RECORDS_KEPT_US, Record
 from sandbar.store.scan import level_of
 from sandbar.store.sqlite.connection import open_writer, problem_of, translated
+from sandbar.store.sqlite.erasure import erase
 from sandbar.store.sqlite.reads import QUERIES, SqliteReads
+from sandbar.store.sqlite.words import apply_words
 
 _BEGIN_S_MAX = 5.0
 _BEGIN_PAUSE_S = 0.005
@@ -94,6 +96,9 @@ class SqliteSession(SqliteReads):
             self._apply_slots(plan)
             self._apply_entities(plan)
             self._apply_rest(plan)
+            apply_words(self._connection, self._ws, plan)
+            for id, t in plan.erased.items():
+                erase(self._connection, self._ws, id, t)
 
     def commit(self) -> None:
         """Commit and sync."""
@@ -167,6 +172,10 @@ class SqliteSession(SqliteReads):
                 self._connection.execute(QUERIES.drop_secret, (ws, id, property))
             else:
                 self._connection.execute(QUERIES.put_secret, (ws, id, property, hashed))
+        if plan.tokens is not None:
+            many(QUERIES.revoke_tokens, [(ws, id) for id in plan.tokens.revoked_ids])
+            many(QUERIES.revoke_token, [(ws, digest) for digest in plan.tokens.revoked])
+            many(QUERIES.put_token, [(digest, ws, id) for digest, id in plan.tokens.minted])
         if plan.records:
             many(
                 QUERIES.put_record,

@@ -13,19 +13,26 @@ from typing import Any
 import apsw
 
 from sandbar.errors import Conflict, Incorrect
+from sandbar.patience import check as check_patience
+from sandbar.patience import current
 from sandbar.store.opened import OpenStore
-from sandbar.store.rows import Head, Row
+from sandbar.store.rows import Head, Row, Token
 from sandbar.store.scan import Key
 from sandbar.store.sqlite.connection import open_reader, open_writer, translated
-from sandbar.store.sqlite.reads import QUERIES, SqliteReads
+from sandbar.store.sqlite.erasure import scrub
+from sandbar.store.sqlite.reads import QUERIES, SqliteReads, no_workspace
 from sandbar.store.sqlite.session import SqliteConnector
 from sandbar.store.sqlite.upgrade import bring_up_to_date
 
 _IDLE_READERS_MAX = 8
+_STEPS_BETWEEN_LOOKS = 4_000  # tens of microseconds: how often a read asks whether to go on
+_POLL_S = 0.05  # nobody tells us of other processes' commits
 
 
 class SqliteStore(OpenStore):
     """One database file."""
+
+    reads_in_microseconds = True
 
     def __init__(self, path: str | os.PathLike[str], *, server: bool = False) -> None:
         self._path = _whole_path(os.fspath(path))
@@ -33,7 +40,9 @@ class SqliteStore(OpenStore):
         self._server_lock = _lock_for_server(self._path) if server else None
         try:
             bring_up_to_date(self._path)
-            super().__init__(lambda: SqliteConnector(self._path), workers=1, yields=True)
+            super().__init__(
+                lambda: SqliteConnector(self._path), workers=1, yields=True, poll_s=_POLL_S
+            )
         except BaseException:
             _unlock(self._server_lock)
             raise
@@ -57,6 +66,13 @@ class SqliteStore(OpenStore):
 
     # --- reads -----------------------------------------------------------------------------
 
+    def head(self, ws: int) -> Head:
+        """Where the workspace stands."""
+        columns = self._one_row(QUERIES.head, (ws,))
+        if columns is None:
+            raise no_workspace(ws)
+        return Head(*columns)
+
     def point(self, ws: int, id: int) -> tuple[Head, Row | None]:
         """One entity by id, in one statement."""
         columns = self._one_row(QUERIES.point, (ws, id))
@@ -68,6 +84,16 @@ class SqliteStore(OpenStore):
         if columns:
             return _head_and_row(columns)
         return self._calmly(ws, lambda s: next(iter(s.entities(s.find(property, key)[:1])), None))
+
+    def secret(self, ws: int, id: int, property: int) -> str | None:
+        """The hash kept for a secret slot, in one statement."""
+        columns = self._one_row(QUERIES.secret, (ws, id, property))
+        return None if columns is None else str(columns[0])
+
+    def token(self, digest: bytes) -> Token | None:
+        """The minted key with this digest, whosever it is."""
+        columns = self._one_row(QUERIES.token, (digest,))
+        return None if columns is None else _token(columns)
 
     def point_as_of(self, ws: int, id: int, t: int) -> tuple[Head, Row | None]:
         """One entity as of the past. Two looks are safe: what has passed never changes."""
@@ -82,15 +108,29 @@ class SqliteStore(OpenStore):
     def snapshot(self, ws: int) -> Iterator[SqliteReads]:
         """A consistent view for several reads."""
         connection = self._borrow()
+        patience = current()
+        if patience is not None:
+            connection.set_progress_handler(patience.is_over, _STEPS_BETWEEN_LOOKS)
         try:
             with translated():
                 connection.execute("BEGIN")
-                yield SqliteReads(connection, ws)
+                yield SqliteReads(connection, ws, patience)
         except BaseException as error:
             # What a reader makes of its rows is no fault of the connection, and a new one is dear.
             self._end_snapshot(connection, is_sound=_is_of_reader(error))
             raise
         self._end_snapshot(connection, is_sound=True)
+
+    def _start_hearing(self) -> None:
+        """There is nothing to hear: a file tells nobody, so watchers look."""
+
+    def _stop_hearing(self) -> None:
+        """Nothing to stop."""
+
+    def scrub(self) -> bool:
+        """Overwrite what was erased: write the file anew, and empty the log."""
+        self._require_open()
+        return scrub(self._path)
 
     def _let_go(self) -> None:
         while self._readers:
@@ -114,12 +154,14 @@ class SqliteStore(OpenStore):
     def _borrow(self) -> apsw.Connection:
         """A reader for this thread alone; one that is not given back after an error is dropped."""
         self._require_open()
+        check_patience()
         try:
             return self._readers.pop()
         except IndexError:
             return open_reader(self._path)
 
     def _end_snapshot(self, connection: apsw.Connection, *, is_sound: bool) -> None:
+        connection.set_progress_handler(None)
         if is_sound:
             with translated():
                 connection.execute("ROLLBACK")
@@ -140,9 +182,19 @@ def _head_and_row(columns: Any) -> tuple[Head, Row | None]:
     return Head(t, generation, epoch), None if doc is None else Row(id, cls, since, doc)
 
 
+def _token(columns: Any) -> Token:
+    ws, workspace, id, is_revoked = columns
+    return Token(ws, workspace, id, bool(is_revoked))
+
+
 def _is_of_reader(error: BaseException) -> bool:
-    """Whether an error arose from what was read; SQLite's own come translated."""
-    return isinstance(error, Exception) and not isinstance(error.__cause__, apsw.Error)
+    """Whether an error arose from what was read; SQLite's own come translated.
+
+    A read that was interrupted leaves its connection as it was.
+    """
+    cause = error.__cause__
+    is_of_sqlite = isinstance(cause, apsw.Error) and not isinstance(cause, apsw.InterruptError)
+    return isinstance(error, Exception) and not is_of_sqlite
 
 
 def _whole_path(path: str) -> str:

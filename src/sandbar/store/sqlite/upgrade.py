@@ -23,7 +23,7 @@ def bring_up_to_date(path: str) -> None:
         try:
             with translated():
                 # A look first: a current file must not wait for anybody's write lock.
-                if _number(connection) != len(migrations_of(PACKAGE)):
+                if migration_number(connection) != len(migrations_of(PACKAGE)):
                     _migrate(connection)
         finally:
             connection.close()
@@ -32,7 +32,7 @@ def bring_up_to_date(path: str) -> None:
 def _migrate(connection: apsw.Connection) -> None:
     migrations = migrations_of(PACKAGE)
     connection.execute("BEGIN IMMEDIATE")
-    number = _number(connection)
+    number = migration_number(connection)
     if number > len(migrations):
         raise Conflict(
             "store.newer",
@@ -49,7 +49,7 @@ def _migrate(connection: apsw.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def _number(connection: apsw.Connection) -> int:
+def migration_number(connection: apsw.Connection) -> int:
     """The last migration that the file has seen; 0 for a new file."""
     if connection.execute(QUERIES.table_count).get == 0:
         return 0

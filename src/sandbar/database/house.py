@@ -1,24 +1,15 @@
-"""The embedded house: a store and one workspace of it, with methods that read like the verbs.
-
-    import sandbar
-
-    db = sandbar.open("shop.db")
-    boot = db.create("zorp/Boot", {"footwear/name": "Moonwalker"})
-    db.get(boot.entity_id)["footwear/name"]
-
-No network, no configuration. A `Database` may be used from any number of threads; other
-processes may have the same file open, and each sees the others' changes on its next call.
-"""
+"""The database as its users hold it: one workspace, with methods that read like the verbs."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from sandbar.errors import Incorrect
+from sandbar.access import Caller, Guarded, local_caller
+from sandbar.database.family import Family
+from sandbar.database.offers import Offer, offer_of
 from sandbar.model import (
     Create,
     Delete,
@@ -34,68 +25,34 @@ from sandbar.model import (
     Workspace,
     Written,
 )
+from sandbar.notify import StoreHub
 from sandbar.packs import PackReport, load_pack
 from sandbar.store.api import Store
-from sandbar.store.postgres.install import install
-from sandbar.store.postgres.store import PostgresStore
-from sandbar.store.sqlite.store import SqliteStore
+from sandbar.verbs import Context, Conversation, base_catalogue, dispatch
 
 T = TypeVar("T")
-
-_POSTGRES = ("postgresql://", "postgres://")
-
-
-def open_database(
-    path_or_url: str | os.PathLike[str],
-    workspace: str = "main",
-    *,
-    principal: str = "local",
-    metamodel: bytes | None = None,
-    server: bool = False,
-) -> Database:
-    """Open a SQLite file (made if need be) or a PostgreSQL database, and one workspace in it.
-
-    `principal` is who the history says has written. `metamodel` is a dump with which a new
-    workspace begins instead of the bare core. `server` claims the file for a server: a second
-    one is refused, while the library and the command line may work beside it.
-    """
-    target = _path_or_url(path_or_url)
-    store: Store
-    if target.startswith(_POSTGRES):
-        store = PostgresStore(target, server=server)
-    else:
-        store = SqliteStore(target, server=server)
-    try:
-        return Database(store, Workspace.open(store, workspace, metamodel), principal)
-    except BaseException:
-        store.close()
-        raise
-
-
-def _path_or_url(given: object) -> str:
-    """What to open, as text; anything else would make a file of an odd name."""
-    text = os.fspath(given) if isinstance(given, str | os.PathLike) else None
-    if not isinstance(text, str):
-        raise Incorrect(
-            "store.cannot-open",
-            "a database is opened by its path or its URL",
-            hint='for example "shop.db"',
-        )
-    return text
-
-
-def prepare_postgres(admin_url: str, *, role: str, password: str | None = None) -> str:
-    """Make or update the tables of a PostgreSQL database; returns the URL to open it with."""
-    return install(admin_url, role=role, password=password)
 
 
 class Database:
     """One workspace, open for reading and writing."""
 
-    def __init__(self, store: Store, workspace: Workspace, principal: str) -> None:
+    def __init__(
+        self,
+        store: Store,
+        workspace: Workspace,
+        principal: str,
+        name: str,
+        family: Family[Database] | None = None,
+    ) -> None:
         self._store = store
         self._workspace = workspace
         self._principal = principal
+        self._offer: Offer | None = None
+        self._family: Family[Database] = (
+            Family(store, name, workspace) if family is None else family
+        )
+        self.workspace_name = name
+        self.reads_in_microseconds = store.reads_in_microseconds
 
     def __enter__(self) -> Database:
         return self
@@ -110,7 +67,68 @@ class Database:
 
     def close(self) -> None:
         """Finish what is queued, then let go of the database."""
+        self._family.close()
         self._store.close()
+
+    def in_workspace(self, name: str) -> Database:
+        """Another workspace of the same database; it is closed with this one."""
+        if name == self.workspace_name:
+            return self
+        family = self._family
+        with family.lock:
+            if name not in family.members:
+                workspace = family.workspace(name)
+                family.members[name] = Database(
+                    self._store, workspace, self._principal, name, family
+                )
+            return family.members[name]
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace itself, for the services of the house."""
+        return self._workspace
+
+    @property
+    def hub(self) -> StoreHub:
+        """Where to hear of commits, in this workspace and its neighbours."""
+        return self._family.hub()
+
+    # --- verbs -------------------------------------------------------------------------------
+
+    def call(self, verb: str, arguments: dict[str, Any] | None = None, **more: Any) -> Any:
+        """Call a verb by its name, as any door would; see `docs/reference/verbs.md`."""
+        caller = local_caller(self.workspace_name, self._principal)
+        return self.call_as(caller, verb, {**(arguments or {}), **more})
+
+    def call_as(
+        self,
+        caller: Caller,
+        verb: str,
+        arguments: dict[str, Any],
+        *,
+        surface: str = "library",
+        request_id: str | None = None,
+        conversation: Conversation | None = None,
+    ) -> Any:
+        """Call a verb in the name of a caller of this workspace."""
+        # Only what is not ours needs a look at the packs of this workspace.
+        base = base_catalogue()
+        catalogue = base if base.find(verb) is not None else self.offer.catalogue
+        context = Context(self.guarded(caller), catalogue, surface, request_id, conversation)
+        return dispatch(context, verb, arguments)
+
+    def guarded(self, caller: Caller) -> Guarded:
+        """The workspace as this caller may see and change it."""
+        assert caller.workspace == self.workspace_name, "a caller belongs to one workspace"
+        return Guarded(self._workspace, caller)
+
+    @property
+    def offer(self) -> Offer:
+        """The verbs and the packs of this workspace, as they are now."""
+        generation = self._workspace.schema().generation
+        if self._offer is None or self._offer.generation != generation:
+            self._offer = offer_of(self._workspace, generation)
+        return self._offer
 
     # --- schema ------------------------------------------------------------------------------
 

@@ -1,0 +1,32 @@
+"""Access: who is asking, what they may do, and what is kept from them."""
+
+from sandbar.access.accounts import (
+    Account,
+    NewAccount,
+    add_account,
+    list_accounts,
+    revoke,
+    set_role,
+)
+from sandbar.access.callers import Access, Caller, Role, local_caller
+from sandbar.access.guarded import Guarded
+from sandbar.access.metamodel import install_access
+from sandbar.access.sign_in import Houses, sign_in, sign_in_at_once
+
+__all__ = [
+    "Access",
+    "Account",
+    "Caller",
+    "Guarded",
+    "Houses",
+    "NewAccount",
+    "Role",
+    "add_account",
+    "install_access",
+    "list_accounts",
+    "local_caller",
+    "revoke",
+    "set_role",
+    "sign_in",
+    "sign_in_at_once",
+]

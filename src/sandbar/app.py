@@ -1,0 +1,54 @@
+"""The HTTP house: its routes, what stands before them, and its life.
+
+Every request passes, in this order: a number of its own, the check of Host and Origin, the limit
+of its body, and signing in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from functools import partial
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from sandbar.access import Houses
+from sandbar.database import Database
+from sandbar.gate import BodyLimit, HostCheck, RequestId, SignIn
+from sandbar.mcp import Endpoint
+
+
+def make_app(
+    database: Database, *, public_url: str | None = None, allowed_hosts: tuple[str, ...] = ()
+) -> ASGIApp:
+    """The whole server as one ASGI app."""
+    endpoint = Endpoint(database)
+    houses = Houses(lambda name: database.in_workspace(name).workspace, database.workspace_name)
+    signed_in = SignIn(endpoint, houses, is_inline=database.reads_in_microseconds)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[dict[str, Any]]:
+        del app
+        async with endpoint.running():
+            # The server calls it before it waits for open requests: streams never end by themselves.
+            yield {"close_streams": endpoint.close_streams}
+
+    routes = [
+        Route("/health", partial(_health, database)),
+        *(Route(path, signed_in) for path in ("/mcp", "/mcp/", "/mcp/sse")),
+    ]
+    app: ASGIApp = Starlette(routes=routes, lifespan=lifespan)
+    app = BodyLimit(app)
+    app = HostCheck(app, public_url=public_url, allowed_hosts=allowed_hosts)
+    return RequestId(app)
+
+
+async def _health(database: Database, request: Request) -> JSONResponse:
+    del request
+    is_well = database.hub.is_well()
+    return JSONResponse({"status": "ok" if is_well else "ailing"}, 200 if is_well else 503)

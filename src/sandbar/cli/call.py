@@ -1,0 +1,141 @@
+"""`sandbar call`: any verb, from a shell."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sandbar.cli.options import DatabaseOption, WorkspaceOption
+
+if TYPE_CHECKING:
+    from sandbar.verbs.catalogue import Catalogue
+
+
+def call(
+    verb: Annotated[str, typer.Argument(help="For example entity.find, or class.zorp.SpaceBoot.")],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="KEY=VALUE | KEY:=JSON …",
+            help="Arguments of the verb: class=zorp/Boot limit:=5",
+            show_default=False,
+        ),
+    ] = None,
+    json: Annotated[
+        str | None,
+        typer.Option(
+            "--json",
+            metavar="OBJECT",
+            help="Arguments as one JSON object; KEY=VALUE comes on top.",
+            show_default=False,
+        ),
+    ] = None,
+    database: DatabaseOption = None,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Call a verb and print its answer as JSON.
+
+    Works on the database itself, with or without a running server. A value is text where the verb
+    takes text, else JSON; KEY:=JSON is always JSON, as in `entity:=72`.
+    """
+    from sandbar.access import local_caller
+    from sandbar.database import open_database
+    from sandbar.settings import Settings
+
+    settings = Settings.from_environment(database=database, workspace=workspace)
+    given = _object(json)
+    texts, values = _split(arguments or [])
+    with open_database(settings.database, settings.workspace) as db:
+        catalogue = db.offer.catalogue
+        given |= {key: _read(catalogue, verb, key, text) for key, text in texts.items()}
+        caller = local_caller(db.workspace_name)
+        answer = db.call_as(caller, verb, given | values, surface="cli")
+    _print_answer(answer)
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    value = {} if text is None else _json(text, "--json")
+    if not isinstance(value, dict):
+        raise typer.BadParameter('--json takes an object, such as {"class": "zorp/Boot"}')
+    return value
+
+
+def _json(text: str, what: str) -> Any:
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise typer.BadParameter(f"{what}: this is not JSON ({error}); text takes =") from error
+
+
+def _split(words: list[str]) -> tuple[dict[str, str], dict[str, Any]]:
+    """Arguments as they were typed: as text, and as JSON."""
+    texts: dict[str, str] = {}
+    values: dict[str, Any] = {}
+    for word in words:
+        key, separator, value = word.partition("=")
+        if not separator or not key.rstrip(":"):
+            raise typer.BadParameter(f"{word!r} is no argument; write KEY=VALUE or KEY:=JSON")
+        if key.rstrip(":") in texts.keys() | values.keys():
+            raise typer.BadParameter(f"{key.rstrip(':')} is given twice; a list is KEY:=[…]")
+        if key.endswith(":"):
+            values[key[:-1]] = _json(value, key[:-1])
+        else:
+            texts[key] = value
+    return texts, values
+
+
+def _read(catalogue: Catalogue, verb: str, key: str, text: str) -> Any:
+    """The text, or what it says as JSON where the verb takes no text."""
+    import msgspec
+
+    found = catalogue.find(verb)
+    if found is None:
+        return text
+    ours = found.aliases.get(key, key)
+    fields = msgspec.inspect.type_info(found.arguments)
+    assert isinstance(fields, msgspec.inspect.StructType)
+    kinds = [one.type for one in fields.fields if ours in (one.name, one.encode_name)]
+    if not kinds or _takes_text(kinds[0]):
+        return text
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text  # the verb says what it wants
+
+
+def _takes_text(kind: Any) -> bool:
+    from msgspec import inspect
+
+    if isinstance(kind, inspect.Metadata):
+        return _takes_text(kind.type)
+    if isinstance(kind, inspect.UnionType):
+        return any(map(_takes_text, kind.types))
+    if isinstance(kind, inspect.LiteralType):
+        return any(isinstance(value, str) for value in kind.values)
+    return isinstance(kind, inspect.StrType | inspect.AnyType | inspect.EnumType)
+
+
+def _print_answer(answer: Any) -> None:
+    import msgspec
+
+    from sandbar.verbs.conversation import Content, InputRequired
+
+    is_error = isinstance(answer, InputRequired)
+    if isinstance(answer, Content):
+        is_error = answer.is_error
+        answer = {"content": answer.blocks} if answer.structured is None else answer.structured
+    text = msgspec.json.encode(answer).decode()
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        Console().print_json(text)
+    else:
+        print(text)
+    if isinstance(answer, InputRequired):
+        print("this verb asks for more first; call it from an MCP client", file=sys.stderr)
+    if is_error:
+        raise typer.Exit(1)

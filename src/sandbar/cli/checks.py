@@ -1,0 +1,157 @@
+"""The checks of `sandbar doctor`, one function each; none of them changes the database."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import statistics
+import tempfile
+from collections.abc import Iterator
+from importlib import metadata
+from itertools import islice
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from sandbar import clock
+from sandbar.cli.ports import take_port
+from sandbar.database import Database, examine_database, open_database
+from sandbar.errors import NotFound, Problem, Unavailable
+from sandbar.settings import Settings
+
+_SYNCS = 20
+_SLOW_SYNC_MS = 50
+_FREE_MIB_MIN = 500
+_COUNTED_MAX = 10_000
+
+
+class Check(NamedTuple):
+    """One line of the report."""
+
+    verdict: Literal["ok", "warn", "fail"]
+    name: str
+    text: str
+    advice: str | None = None
+
+
+def examine(settings: Settings) -> Iterator[Check]:
+    """Every check that applies, in the order in which things are needed."""
+    yield Check("ok", "Python", f"{platform.python_version()} on {platform.system()}")
+    if settings.is_postgres:
+        yield from _database(settings)
+    else:
+        yield Check("ok", "SQLite", f"{_sqlite_version()}, part of this installation")
+        yield from _disk(Path(settings.database).absolute().parent)
+        if Path(settings.database).exists():
+            yield from _database(settings)
+        else:
+            advice = "`sandbar serve`, `sandbar account add` and `sandbar pack add` make it"
+            yield Check("warn", "database", f"{settings.database} does not exist yet", advice)
+    yield _port(settings)
+
+
+def _sqlite_version() -> str:
+    """The engine inside apsw, whose version begins with the engine's."""
+    return metadata.version("apsw").rpartition(".")[0]
+
+
+def _disk(folder: Path) -> Iterator[Check]:
+    """Whether what is synced stays: every acknowledged write waits for this."""
+    try:
+        free_mib = shutil.disk_usage(folder).free // 2**20
+        median_ms = statistics.median(_sync_times_ms(folder))
+    except OSError as error:
+        advice = "choose a folder that exists and that you may write to"
+        yield Check("fail", "disk", f"{folder} cannot be written: {error.strerror}", advice)
+        return
+    if median_ms > _SLOW_SYNC_MS:
+        advice = "use a local disk; each group of writes waits for one sync"
+        yield Check("warn", "disk", f"a sync takes {median_ms:.1f} ms, which is slow", advice)
+    else:
+        yield Check("ok", "disk", f"a sync takes {median_ms:.2f} ms")
+    if free_mib < _FREE_MIB_MIN:
+        yield Check("warn", "disk", f"only {free_mib} MiB are free", "free some space")
+
+
+def _sync_times_ms(folder: Path) -> list[float]:
+    times = []
+    with tempfile.NamedTemporaryFile(prefix=".sandbar-doctor-", dir=folder) as file:
+        for _ in range(_SYNCS):
+            file.write(bytes(4096))
+            file.flush()
+            start = clock.monotonic_s()
+            os.fsync(file.fileno())
+            times.append((clock.monotonic_s() - start) * 1000)
+    return times
+
+
+def _database(settings: Settings) -> Iterator[Check]:
+    try:
+        found = examine_database(settings.database, settings.workspace)
+    except Problem as problem:
+        yield _failed("database", problem)
+        return
+    where = found.engine if settings.is_postgres else settings.database
+    yield Check("ok", "database", f"{where}, tables of version {found.schema}")
+    if found.role is not None:
+        yield Check("ok", "role", f"{found.role}, bound by row-level security on every table")
+    if found.is_served:
+        who = f"process {found.server_pid}" if found.server_pid else "a process"
+        yield Check("ok", "server", f"{who} serves this file")
+    elif not settings.is_postgres:
+        yield Check("ok", "server", "none runs on this file")
+    if found.schema < found.schema_known:
+        advice = f"the next command that opens it brings it to version {found.schema_known}"
+        yield Check("warn", "tables", "of an older version of Sandbar", advice)
+    elif found.schema == found.schema_known:
+        yield from _workspace(settings, found.has_workspace)
+    else:
+        advice = "install that version or a later one"
+        yield Check("fail", "tables", "of a newer version of Sandbar", advice)
+
+
+def _workspace(settings: Settings, exists: bool) -> Iterator[Check]:
+    name = f"workspace {settings.workspace}"
+    if not exists:
+        yield Check("warn", name, "does not exist yet", "it is made when it is first opened")
+        return
+    try:
+        with open_database(settings.database, settings.workspace) as db:
+            classes = len(db.schema.classes())
+            entities = _counted(db, "dt/Resource")
+            text = f"{db.t} transactions, {classes} classes, {entities} entities"
+            yield Check("ok", name, text)
+            yield _accounts(db)
+    except Problem as problem:
+        yield _failed(name, problem)
+
+
+def _counted(db: Database, class_: str) -> str:
+    """How many instances a class has; a large number only roughly, so as not to read them all."""
+    number = sum(1 for _ in islice(db.each(class_, fields=[]), _COUNTED_MAX + 1))
+    return str(number) if number <= _COUNTED_MAX else f"more than {_COUNTED_MAX}"
+
+
+def _accounts(db: Database) -> Check:
+    try:
+        number = _counted(db, "auth/ServiceAccount")
+    except NotFound:  # a workspace from before there were accounts
+        number = "0"
+    if number == "0":
+        return Check("warn", "accounts", "nobody can sign in yet", "sandbar account add NAME")
+    return Check("ok", "accounts", number)
+
+
+def _port(settings: Settings) -> Check:
+    try:
+        take_port(settings.host, settings.port).close()
+    except Unavailable as problem:
+        # No fault of the database: perhaps it is its server that listens there.
+        return Check("warn", "port", problem.message, problem.hint)
+    except Problem as problem:
+        return _failed("port", problem)
+    return Check("ok", "port", f"{settings.port} on {settings.host} is free")
+
+
+def _failed(name: str, problem: Problem) -> Check:
+    return Check("fail", name, f"{problem.message} ({problem.code})", problem.hint)

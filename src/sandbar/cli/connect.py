@@ -1,0 +1,141 @@
+"""`sandbar connect`: what to paste into an MCP client."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sandbar.cli.options import DatabaseOption, WorkspaceOption
+
+if TYPE_CHECKING:
+    from sandbar.cli.clients import Launch, Snippet
+    from sandbar.settings import Settings
+
+
+class Client(StrEnum):
+    """The clients that we know how to connect."""
+
+    CLAUDE_CODE = "claude-code"
+    CLAUDE_DESKTOP = "claude-desktop"
+    CURSOR = "cursor"
+    CODEX = "codex"
+    VSCODE = "vscode"
+
+
+def connect(
+    client: Annotated[Client, typer.Argument(help="The program that is to use Sandbar.")],
+    url: Annotated[
+        str | None,
+        typer.Option(
+            help="The server's MCP URL. Else that of `sandbar serve`.", show_default=False
+        ),
+    ] = None,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME:KEY|KEY",
+            help="The key to write into it. Else the client takes it from SANDBAR_TOKEN or asks.",
+            show_default=False,
+        ),
+    ] = None,
+    as_printed: Annotated[
+        bool,
+        typer.Option("--as-printed", help="The shape that Sandbar's first documents printed."),
+    ] = False,
+    database: DatabaseOption = None,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Print what a client's configuration needs: text to paste on stdout, advice on stderr.
+
+    Claude Desktop starts `sandbar stdio` on the database; the others talk to a running server.
+    """
+    from sandbar.settings import Settings
+
+    settings = Settings.from_environment(database=database, workspace=workspace)
+    if as_printed:
+        print_snippets(_as_printed(client, url, token))
+        return
+    if client is Client.CLAUDE_DESKTOP and (url or token):
+        raise typer.BadParameter(
+            "Claude Desktop starts `sandbar stdio` itself: it takes --database, no --url or --token"
+        )
+    print_snippets(snippets_for(client, url or default_url(settings), token, settings))
+    for line in _advice(client, token):
+        print(f"# {line}", file=sys.stderr)
+
+
+def snippets_for(client: Client, url: str, token: str | None, settings: Settings) -> list[Snippet]:
+    """What to paste into a client."""
+    from sandbar.cli import clients
+
+    if client is Client.CLAUDE_CODE:
+        return clients.claude_code(url, token)
+    if client is Client.CLAUDE_DESKTOP:
+        return clients.claude_desktop(_launch(settings))
+    if client is Client.CURSOR:
+        return clients.cursor(url, token)
+    return clients.codex(url) if client is Client.CODEX else clients.vscode(url, token)
+
+
+def print_snippets(snippets: Iterable[Snippet]) -> None:
+    """Where each belongs, on stderr; what it is, on stdout."""
+    for number, snippet in enumerate(snippets):
+        print(f"# {snippet.where}:", file=sys.stderr, flush=True)
+        print(f"\n{snippet.text}" if number else snippet.text, flush=True)
+
+
+def default_url(settings: Settings) -> str:
+    """The URL of a server with these settings."""
+    if settings.public_url:
+        return f"{settings.public_url.rstrip('/')}/mcp"
+    host = "127.0.0.1" if settings.host in ("0.0.0.0", "::") else settings.host
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}/mcp"
+
+
+def _as_printed(client: Client, url: str | None, token: str | None) -> list[Snippet]:
+    from sandbar.cli import clients
+
+    if client is Client.CLAUDE_CODE:
+        return clients.printed_claude_code(url, token)
+    if client is Client.CLAUDE_DESKTOP:
+        return clients.printed_claude_desktop(url, token)
+    raise typer.BadParameter(
+        f"the first documents print nothing for {client.value}; leave out --as-printed"
+    )
+
+
+def _launch(settings: Settings) -> Launch:
+    """Our own program and database, by their whole paths: a client starts it anywhere."""
+    from sandbar.cli.clients import Launch
+
+    found = shutil.which(sys.argv[0])
+    command = str(Path(found).absolute()) if found else "sandbar"
+    words, environment = ["stdio"], {}
+    if settings.is_postgres:
+        # It may hold a password, and arguments are there for everybody on the machine to see.
+        environment["SANDBAR_DATABASE"] = settings.database
+    else:
+        words += ["--database", str(Path(settings.database).absolute())]
+    if settings.workspace != "main":
+        words += ["--workspace", settings.workspace]
+    return Launch(command, words, environment)
+
+
+def _advice(client: Client, token: str | None) -> list[str]:
+    if client is Client.CLAUDE_DESKTOP:
+        return ["It works on this database with and without a running server."]
+    if client is Client.CODEX:
+        shown = token or "NAME:KEY"
+        return [f"Codex reads the key from the environment: export SANDBAR_TOKEN='{shown}'"]
+    if token is not None:
+        return ["The key stands in it: keep the file to yourself."]
+    made = "A key is made by: sandbar account add NAME"
+    if client is Client.VSCODE:
+        return [made]
+    return [made, "Then, before the client starts: export SANDBAR_TOKEN='NAME:KEY'"]

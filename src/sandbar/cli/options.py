@@ -1,0 +1,44 @@
+"""Options that several commands take, said in the same words everywhere."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+# Not `envvar`: only `settings` reads the environment, so the help names the variable instead.
+DatabaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        metavar="PATH|URL",
+        help="A SQLite file, made if need be, or a postgresql:// URL."
+        " Else SANDBAR_DATABASE, else sandbar.db.",
+        show_default=False,
+    ),
+]
+WorkspaceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--workspace",
+        metavar="NAME",
+        help="The workspace in it. Else SANDBAR_WORKSPACE, else main.",
+        show_default=False,
+    ),
+]
+HostOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS", help="Where to listen. Else 127.0.0.1, this machine.", show_default=False
+    ),
+]
+PortOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="PORT",
+        min=0,
+        max=65535,
+        help="Else 8080; 0 takes any that is free.",
+        show_default=False,
+    ),
+]

@@ -1,0 +1,98 @@
+"""Running the server: the port, the database, uvicorn, and an orderly end."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+
+import structlog
+import uvicorn
+from rich.text import Text
+
+from sandbar.access import install_access
+from sandbar.app import make_app
+from sandbar.cli.logs import set_up_logs
+from sandbar.cli.next_steps import say
+from sandbar.cli.ports import address_of, take_port
+from sandbar.database import Database, open_database
+from sandbar.settings import Settings
+
+# Together with the writer's last batches the end takes five seconds at most.
+_STREAMS_END_S = 3
+# Longer than proxies keep theirs, so that it is they who hang up, never in mid-request.
+_KEEP_ALIVE_S = 75
+
+# What to say once the server is ready, of the database, the settings and the URL. It is made
+# before, because on PostgreSQL nothing may be read on the event loop.
+Greeting = Callable[[Database, Settings, str], list[Text]]
+
+
+def run_server(settings: Settings, greeting: Greeting) -> None:
+    """Serve until a signal comes; then end the streams, drain the writer and return."""
+    set_up_logs(settings.log_level)
+    log = structlog.get_logger("sandbar.serve")
+    # The database first: if a server already runs on it, that explains the taken port as well.
+    with (
+        open_database(settings.database, settings.workspace, server=True) as database,
+        closing(take_port(settings.host, settings.port)) as listening,
+    ):
+        install_access(database.workspace)
+        for pack in settings.packs:
+            report = database.load_pack(pack)
+            log.info("pack loaded", pack=report.name, created=report.created)
+        app = make_app(
+            database, public_url=settings.public_url, allowed_hosts=settings.allowed_hosts
+        )
+        host, port = address_of(listening)
+        config = uvicorn.Config(
+            app,
+            loop="uvloop",
+            http="httptools",
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,  # nobody's word for who they are; see --public-url
+            timeout_keep_alive=_KEEP_ALIVE_S,
+            timeout_graceful_shutdown=_STREAMS_END_S,
+        )
+        url = f"http://{host}:{port}/mcp"
+        lines = greeting(database, settings, url)
+
+        def ready() -> None:
+            print(f"Sandbar is ready at {url}", flush=True)
+            say(lines)
+            log.info("ready", url=url, workspace=settings.workspace)
+
+        _Server(config, ready).run(sockets=[listening])
+    log.info("stopped")
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, which tells when it is ready and leaves the end to us."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop on a signal. uvicorn would raise it again, and so kill us before the writer ends."""
+        for wanted in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(wanted, self.handle_exit)
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then say so."""
+        await super().startup(sockets)
+        self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams first: uvicorn would wait for them until it loses patience."""
+        close_streams = self.lifespan.state.get("close_streams")
+        if close_streams is not None:
+            close_streams()
+        await super().shutdown(sockets)

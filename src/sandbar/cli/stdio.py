@@ -1,0 +1,21 @@
+"""`sandbar stdio`: MCP over stdin and stdout, for clients that start servers themselves."""
+
+from __future__ import annotations
+
+from sandbar.cli.options import DatabaseOption, WorkspaceOption
+
+
+def stdio(database: DatabaseOption = None, workspace: WorkspaceOption = None) -> None:
+    """Speak MCP on stdin and stdout: what Claude Desktop starts.
+
+    Works on the database itself, with or without a running server beside it.
+    """
+    from sandbar.cli.logs import set_up_logs
+    from sandbar.database import open_database
+    from sandbar.mcp.stdio import serve_stdio
+    from sandbar.settings import Settings
+
+    settings = Settings.from_environment(database=database, workspace=workspace)
+    set_up_logs(settings.log_level)
+    with open_database(settings.database, settings.workspace) as opened:
+        serve_stdio(opened)

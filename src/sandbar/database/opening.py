@@ -1,0 +1,69 @@
+"""Opening, preparing and examining databases: the only place that knows both stores."""
+
+from __future__ import annotations
+
+import os
+
+from sandbar.database.house import Database
+from sandbar.errors import Incorrect
+from sandbar.model import Workspace
+from sandbar.store.api import Store
+from sandbar.store.examined import Examination
+from sandbar.store.postgres.examine import examine as examine_postgres
+from sandbar.store.postgres.install import install
+from sandbar.store.postgres.store import PostgresStore
+from sandbar.store.sqlite.examine import examine as examine_sqlite
+from sandbar.store.sqlite.store import SqliteStore
+
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def open_database(
+    path_or_url: str | os.PathLike[str],
+    workspace: str = "main",
+    *,
+    principal: str = "local",
+    metamodel: bytes | None = None,
+    server: bool = False,
+) -> Database:
+    """Open a SQLite file (made if need be) or a PostgreSQL database, and one workspace in it.
+
+    `principal` is who the history says has written. `metamodel` is a dump with which a new
+    workspace begins instead of the bare core. `server` claims the file for a server: a second
+    one is refused, while the library and the command line may work beside it.
+    """
+    target = _path_or_url(path_or_url)
+    store: Store
+    if target.startswith(_POSTGRES):
+        store = PostgresStore(target, server=server)
+    else:
+        store = SqliteStore(target, server=server)
+    try:
+        return Database(store, Workspace.open(store, workspace, metamodel), principal, workspace)
+    except BaseException:
+        store.close()
+        raise
+
+
+def _path_or_url(given: object) -> str:
+    """What to open, as text; anything else would make a file of an odd name."""
+    text = os.fspath(given) if isinstance(given, str | os.PathLike) else None
+    if not isinstance(text, str):
+        raise Incorrect(
+            "store.cannot-open",
+            "a database is opened by its path or its URL",
+            hint='for example "shop.db"',
+        )
+    return text
+
+
+def prepare_postgres(admin_url: str, *, role: str, password: str | None = None) -> str:
+    """Make or update the tables of a PostgreSQL database; returns the URL to open it with."""
+    return install(admin_url, role=role, password=password)
+
+
+def examine_database(path_or_url: str | os.PathLike[str], workspace: str = "main") -> Examination:
+    """What can be told of a database that exists, without changing it."""
+    target = _path_or_url(path_or_url)
+    examine = examine_postgres if target.startswith(_POSTGRES) else examine_sqlite
+    return examine(target, workspace)

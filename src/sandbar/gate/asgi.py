@@ -1,0 +1,63 @@
+"""ASGI in types, and the refusals that the gate answers by itself: JSON-RPC errors over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import msgspec
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+INVALID_REQUEST = -32600
+INTERNAL_ERROR = -32603
+
+_MODERN = (b"mcp-protocol-version", b"2026-07-28")
+
+
+def header(scope: Scope, name: bytes) -> bytes | None:
+    """The first header of that name."""
+    for key, value in scope["headers"]:
+        if key == name:
+            return bytes(value)
+    return None
+
+
+def state_of(scope: Scope) -> dict[str, Any]:
+    """What the layers tell each other about a request."""
+    state: dict[str, Any] = scope.setdefault("state", {})
+    return state
+
+
+def is_modern(scope: Scope) -> bool:
+    """Whether the request is of the revision that reserves the range of our old codes."""
+    return any(key == _MODERN[0] and value.strip() == _MODERN[1] for key, value in scope["headers"])
+
+
+async def refuse(
+    scope: Scope,
+    send: Send,
+    status: int,
+    error: dict[str, Any],
+    *,
+    id: Any = None,
+    headers: Headers | None = None,
+) -> None:
+    """Answer with a JSON-RPC error; its data says under which id the log knows the request."""
+    request_id = state_of(scope).get("request_id")
+    if request_id is not None:
+        error = {**error, "data": {**error.get("data", {}), "request-id": request_id}}
+    body = msgspec.json.encode({"jsonrpc": "2.0", "id": id, "error": error})
+    fixed = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    await send(
+        {"type": "http.response.start", "status": status, "headers": fixed + (headers or [])}
+    )
+    await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -1,0 +1,36 @@
+"""Request ids: taken from the client if it has one, echoed, and written wherever we log."""
+
+from __future__ import annotations
+
+import re
+
+import uuid_utils
+
+from sandbar.gate.asgi import App, Message, Receive, Scope, Send, header, state_of
+
+_HEADER = b"x-request-id"
+_SOUND = re.compile(rb"[A-Za-z0-9._:\-]{1,128}")
+
+
+class RequestId:
+    """Gives every request an id and every answer the header `X-Request-Id`."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = header(scope, _HEADER)
+        if given is None or _SOUND.fullmatch(given) is None:
+            given = str(uuid_utils.uuid7()).encode()
+        state_of(scope)["request_id"] = given.decode()
+
+        async def send_with_id(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), (_HEADER, given)]
+            await send(message)
+
+        await self._app(scope, receive, send_with_id)

@@ -1,0 +1,82 @@
+"""`completion/complete`: class names, idents, slots and prompt arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+
+from sandbar.mcp.exchange import Exchange, exchange_of
+from sandbar.mcp.resources import TEMPLATE, named
+from sandbar.mcp.service import Service
+from sandbar.mcp.wire import complete
+from sandbar.model import Introspection
+from sandbar.packs import complete_argument
+
+VALUES_MAX = 100
+
+
+class Completion:
+    """Suggestions for what a user is typing."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def complete(
+        self, ctx: ServerRequestContext[Any, Any], params: types.CompleteRequestParams
+    ) -> dict[str, Any]:
+        """At most a hundred values that begin with what is there already."""
+        exchange = exchange_of(ctx, self._service)
+        values = await self._service.read(exchange, lambda: self._values(exchange, params))
+        found = {
+            "values": values[:VALUES_MAX],
+            "total": len(values),
+            "hasMore": len(values) > VALUES_MAX,
+        }
+        return complete(exchange.version, {"completion": found})
+
+    def _values(self, exchange: Exchange, params: types.CompleteRequestParams) -> list[str]:
+        name, begun = params.argument.name, params.argument.value.removeprefix(":")
+        given = (params.context.arguments if params.context else None) or {}
+        db = exchange.database.guarded(exchange.caller)
+        schema = db.schema()
+        if isinstance(params.ref, types.PromptReference):
+            code = exchange.database.offer.code
+            listed = complete_argument(db, code, params.ref.name, name, begun)
+            return listed or _named(db, schema, name, begun, given)
+        if str(params.ref.uri) != TEMPLATE:
+            return []
+        classes = schema.classes()
+        if name == "ns":
+            return sorted({c.split("/")[0] for c in classes if c.startswith(begun)})
+        if name == "class":
+            inside = [c.split("/", 1) for c in classes]
+            ns = given.get("ns")
+            return [n for space, n in inside if n.startswith(begun) and ns in (None, space)]
+        return _idents(db, schema, begun, given)
+
+
+def _named(
+    db: Any, schema: Introspection, name: str, begun: str, given: dict[str, str]
+) -> list[str]:
+    """By the argument's name: what kind of thing is being typed."""
+    if "class" in name:
+        return [each for each in schema.classes() if each.startswith(begun)]
+    if "slot" in name or "property" in name:
+        cls = given.get("class", "").removeprefix(":")
+        slots = schema.slots(cls) if cls in schema.classes() else schema.properties()
+        return [each for each in slots if each.startswith(begun)]
+    if name in ("ident", "entity", "product", "subject"):
+        return _idents(db, schema, begun, given)
+    return []
+
+
+def _idents(db: Any, schema: Introspection, begun: str, given: dict[str, str]) -> list[str]:
+    cls = f"{given.get('ns', 'dt')}/{given.get('class', 'Resource')}"
+    if "/" in given.get("class", ""):
+        cls = given["class"].removeprefix(":")
+    if cls not in schema.classes():
+        return []
+    page = named(db, cls, begun=begun, limit=VALUES_MAX + 1)
+    return [entity.ident for entity in page.items if entity.ident is not None]

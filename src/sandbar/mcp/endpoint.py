@@ -1,0 +1,319 @@
+"""The endpoint `/mcp`: normalise what lenient clients send, then choose the road.
+
+A 2026-07-28 header leads to the SDK's modern path; `initialize` from a client that can hold a
+stream, or a session id, to its sessions; any other request is bare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import parse_qs
+
+import anyio
+import msgspec
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
+from starlette.requests import Request
+
+from sandbar.access import Caller
+from sandbar.database import Database
+from sandbar.errors import Problem
+from sandbar.mcp import bare
+from sandbar.mcp.exchange import Exchange, Road, listing_of, spelling_of
+from sandbar.mcp.folding import Fold
+from sandbar.mcp.frames import (
+    Message,
+    Receive,
+    Scope,
+    Send,
+    begin_stream,
+    end_stream,
+    frame,
+    gone,
+    send_bytes,
+    send_json,
+    send_part,
+)
+from sandbar.mcp.server import McpServer
+from sandbar.mcp.service import Service
+from sandbar.mcp.sse import open_stream, open_subscription
+from sandbar.mcp.wire import (
+    DEFAULT_VERSION,
+    INVALID_REQUEST,
+    OLD_VERSIONS,
+    PARSE_ERROR,
+    protocol_error,
+)
+
+_VERSION = b"mcp-protocol-version"
+_SESSION = b"mcp-session-id"
+_STREAM = b"text/event-stream"
+_BOTH = b"application/json, text/event-stream"
+_METHODS = b"GET, POST, DELETE"
+
+Headers = dict[bytes, bytes]
+
+
+class Endpoint:
+    """An ASGI app for `/mcp` and `/mcp/sse`; whoever calls it has signed in."""
+
+    def __init__(self, database: Database) -> None:
+        self._server = McpServer(Service(database))
+        self._manager = StreamableHTTPSessionManager(self._server.sdk)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serve until the context ends; open streams are ended first."""
+        async with anyio.create_task_group() as tasks, self._manager.run():
+            self._server.subscriptions.serve_in(tasks)
+            try:
+                yield
+            finally:
+                self.close_streams()
+                tasks.cancel_scope.cancel()
+
+    def close_streams(self) -> None:
+        """End every open stream in good order."""
+        self._server.service.streams.close_all()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        headers = _normalised(scope)
+        version = headers.get(_VERSION, b"").decode("latin-1")
+        if scope["path"].rstrip("/").endswith("/sse"):
+            await self._open_stream(scope, receive, send)
+        elif version and version not in OLD_VERSIONS:
+            await self._modern(scope, receive, send)
+        elif scope["method"] == "POST":
+            await self._post(scope, headers, receive, send)
+        elif scope["method"] in ("GET", "DELETE"):
+            await self._session(scope, receive, send)
+        else:
+            await send_bytes(send, b"", 405, [(b"allow", _METHODS)])
+
+    # --- roads -------------------------------------------------------------------------------
+
+    async def _modern(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "POST":
+            body = await _body(receive)
+            if body is None:
+                return
+            try:
+                msgspec.json.decode(body)
+            except (msgspec.MsgspecError, ValueError, RecursionError):
+                await _refuse(send, PARSE_ERROR, "Parse error")
+                return
+            receive = _replay(body, receive)
+        await self._hand_over(scope, "modern", receive, send, accept=_BOTH)
+
+    async def _session(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._hand_over(scope, "session", receive, send)
+
+    async def _post(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        body = await _body(receive)
+        if body is None:
+            return
+        try:
+            message = msgspec.json.decode(body)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            await _refuse(send, PARSE_ERROR, "Parse error")
+            return
+        accept = headers.get(b"accept", b"")
+        can_stream = _STREAM in accept
+        is_greeting = isinstance(message, dict) and message.get("method") == "initialize"
+        if _SESSION in headers or (is_greeting and can_stream):
+            onward = send if can_stream else Fold(send)
+            receive = _replay(body, receive)
+            await self._hand_over(scope, "session", receive, onward, accept=_BOTH)
+        else:
+            await self._bare(scope, message, accept, receive, send)
+
+    async def _hand_over(
+        self,
+        scope: Scope,
+        road: Road,
+        receive: Receive,
+        send: Send,
+        *,
+        accept: bytes | None = None,
+    ) -> None:
+        """Let the SDK's transports serve a request in its caller's name."""
+        state = {**scope["state"], "road": road}
+        headers = list(scope["headers"])
+        if accept is not None:
+            headers = [(n, v) for n, v in headers if n not in (b"accept", b"content-type")]
+            headers += [(b"accept", accept), (b"content-type", b"application/json")]
+        onward = {**scope, "state": state, "headers": headers, "user": _user(state["caller"])}
+        await self._manager.handle_request(onward, receive, send)
+
+    async def _open_stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "GET":
+            await send_bytes(send, b"", 405, [(b"allow", b"GET")])
+            return
+        await open_stream(self._server, self._exchange(scope, DEFAULT_VERSION), receive, send)
+
+    # --- bare requests -----------------------------------------------------------------------
+
+    async def _bare(
+        self, scope: Scope, message: Any, accept: bytes, receive: Receive, send: Send
+    ) -> None:
+        wrong = _what_is_wrong(message)
+        if wrong is not None:
+            await _refuse(send, INVALID_REQUEST, wrong)
+            return
+        if "id" not in message:
+            await send_bytes(send, b"", 202, [])
+            return
+        scope = {**scope, "state": {**scope["state"], "road": "bare"}}
+        headers: Headers = dict(scope["headers"])
+        version = headers.get(_VERSION, b"").decode("latin-1") or DEFAULT_VERSION
+        exchange = self._exchange(scope, version)
+        if message["method"] == "initialize":
+            await send_json(send, await bare.greet(self._server, exchange, message))
+            return
+        streams = _STREAM in accept and b"application/json" not in accept
+        if message["method"] == "resources/subscribe" and streams:
+            await self._subscribe(exchange, message, receive, send)
+            return
+        answer = _Answer(send, can_stream=_STREAM in accept, must_stream=streams)
+        await self._answer(scope, message, version, receive, answer)
+
+    async def _subscribe(
+        self, exchange: Exchange, message: dict[str, Any], receive: Receive, send: Send
+    ) -> None:
+        try:
+            await open_subscription(self._server, exchange, message, receive, send)
+        except (MCPError, Problem) as problem:
+            error = (
+                problem
+                if isinstance(problem, MCPError)
+                else protocol_error(problem, exchange.version, exchange.request_id)
+            )
+            shown = error.error.model_dump(by_alias=True, mode="json", exclude_none=True)
+            await send_json(send, {"jsonrpc": "2.0", "id": message["id"], "error": shown})
+
+    async def _answer(
+        self,
+        scope: Scope,
+        message: dict[str, Any],
+        version: str,
+        receive: Receive,
+        answer: _Answer,
+    ) -> None:
+        """Answer, unless the client hangs up: then its work stops."""
+
+        async def hang_up(tasks: anyio.abc.TaskGroup) -> None:
+            await gone(receive)
+            tasks.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(hang_up, tasks)
+            request = Request(scope)
+            response = await bare.answer(self._server, request, message, version, answer.notify)
+            await answer.finish(response)
+            tasks.cancel_scope.cancel()
+
+    def _exchange(self, scope: Scope, version: str) -> Exchange:
+        caller: Caller = scope["state"]["caller"]
+        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+        return Exchange(
+            caller,
+            self._server.service.database(caller.workspace),
+            "bare",
+            version,
+            spelling_of("bare", query),
+            listing_of(query),
+            scope["state"].get("request_id"),
+        )
+
+
+class _Answer:
+    """A bare answer: JSON, or a stream as soon as there is something to say before the end."""
+
+    def __init__(self, send: Send, *, can_stream: bool, must_stream: bool) -> None:
+        self._send = send
+        self._can_stream = can_stream
+        self._must_stream = must_stream
+        self._begun = False
+
+    async def notify(self, message: dict[str, Any]) -> None:
+        """Say something before the answer, if the client can hear it."""
+        if self._can_stream:
+            await self._begin()
+            await send_part(self._send, frame(message))
+
+    async def finish(self, response: dict[str, Any]) -> None:
+        """Send the response itself."""
+        if not self._begun and not self._must_stream:
+            await send_json(self._send, response)
+            return
+        await self._begin()
+        await send_part(self._send, frame(response))
+        await end_stream(self._send)
+
+    async def _begin(self) -> None:
+        if not self._begun:
+            self._begun = True
+            await begin_stream(self._send)
+
+
+def _normalised(scope: Scope) -> Headers:
+    """The headers without stray white space; some parsers keep it."""
+    scope["headers"] = [(name, value.strip()) for name, value in scope["headers"]]
+    return dict(scope["headers"])
+
+
+def _what_is_wrong(message: Any) -> str | None:
+    """Why this is no request or notification of JSON-RPC 2.0."""
+    if isinstance(message, list):
+        return "Batches are not served: send one message at a time"
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        return "Not a JSON-RPC 2.0 message"
+    if not isinstance(message.get("method"), str):
+        return "The method is missing"
+    if "id" in message and type(message["id"]) not in (int, str):
+        return "An id is a string or an integer"
+    if not isinstance(message.get("params", {}), dict):
+        return "Params are an object"
+    return None
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The whole body (the gate has limited it); None if the client hung up."""
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives the body once more, then what comes after it."""
+    is_given = False
+
+    async def again() -> Message:
+        nonlocal is_given
+        if not is_given:
+            is_given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await receive()
+
+    return again
+
+
+async def _refuse(send: Send, code: int, message: str) -> None:
+    error = {"code": code, "message": message}
+    await send_json(send, {"jsonrpc": "2.0", "id": None, "error": error}, 400)
+
+
+def _user(caller: Caller) -> AuthenticatedUser:
+    """The caller in the SDK's terms: a session belongs to who has opened it."""
+    who = f"{caller.workspace}/{caller.principal}/{caller.account_id}"
+    return AuthenticatedUser(AccessToken(token="", client_id=who, scopes=[]))

@@ -1,0 +1,72 @@
+"""One request as the handlers see it: who asks, by which road, in which spelling."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+from urllib.parse import parse_qs
+
+import msgspec
+from mcp.server.context import ServerRequestContext
+
+from sandbar.access import Caller
+from sandbar.database import Database
+
+Road = Literal["bare", "session", "modern", "stdio"]
+Spelling = Literal["seed", "portable"]
+Listing = Literal["default", "core", "full", "classes", "all"]
+
+_LISTINGS = frozenset({"default", "core", "full", "classes", "all"})
+_SPELLINGS = frozenset({"seed", "portable"})
+
+
+class Exchange(msgspec.Struct, frozen=True):
+    """A request, its caller and the caller's workspace."""
+
+    caller: Caller
+    database: Database
+    road: Road
+    version: str
+    spelling: Spelling
+    listing: Listing
+    request_id: str | None = None
+
+
+def spelling_of(road: Road, query: dict[str, list[str]]) -> Spelling:
+    """Bare requests are the seeds' own; every client with an envelope gets portable names."""
+    wish = query.get("names", [""])[0]
+    if wish in _SPELLINGS:
+        return wish  # type: ignore[return-value]
+    return "seed" if road == "bare" else "portable"
+
+
+def listing_of(query: dict[str, list[str]]) -> Listing:
+    """Which tools the endpoint's URL asks for."""
+    wish = query.get("tools", [""])[0]
+    return wish if wish in _LISTINGS else "default"  # type: ignore[return-value]
+
+
+def exchange_of(ctx: ServerRequestContext[Any, Any], service: Any) -> Exchange:
+    """What the transport knows about a request."""
+    if ctx.request is None:
+        return Exchange(
+            service.local_caller,
+            service.database(service.local_caller.workspace),
+            "stdio",
+            ctx.protocol_version,
+            "portable",
+            "default",
+        )
+    scope = ctx.request.scope
+    state = scope["state"]
+    caller: Caller = state["caller"]
+    query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+    road: Road = state["road"]
+    return Exchange(
+        caller,
+        service.database(caller.workspace),
+        road,
+        ctx.protocol_version,
+        spelling_of(road, query),
+        listing_of(query),
+        state.get("request_id"),
+    )

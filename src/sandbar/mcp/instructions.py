@@ -1,0 +1,46 @@
+"""What a model reads first: how to find its way, and what the packs of this workspace hold."""
+
+from __future__ import annotations
+
+from sandbar.mcp.exchange import Exchange
+
+INSTRUCTIONS_MAX = 1500
+
+_WAY = """\
+Sandbar is a self-describing, versioned database: classes and properties are entities too, and \
+every write is kept as history.
+- Find your way: {classes} lists classes, {describe} gives one class with its exact JSON Schema.
+- Read: {query} filters by class and slots, {text} searches words, {find} gets one entity by id, \
+ident or unique slot.
+- Write: {create}, {update}, {delete}; several at once, all or nothing: {transact}. A write \
+answers with a receipt; `reason` says why in the history.
+- Idents look like ns/name. A refused call lists every finding with a hint: follow it."""
+
+_VERBS = {
+    "classes": "schema.classes",
+    "describe": "class.describe",
+    "query": "entity.query",
+    "text": "search.text",
+    "find": "entity.find",
+    "create": "entity.create",
+    "update": "entity.update",
+    "delete": "entity.delete",
+    "transact": "entity.transact",
+}
+
+
+def instructions_for(exchange: Exchange) -> str:
+    """At most 1.5 kB; tools are named in the spelling in which the client sees them."""
+    offer = exchange.database.offer
+    names = {}
+    for key, name in _VERBS.items():
+        verb = offer.catalogue.find(name)
+        assert verb is not None, name
+        names[key] = verb.dotted if exchange.spelling == "seed" else verb.portable
+    text = _WAY.format(**names)
+    for pack in offer.packs:
+        line = f"\n- {pack.title}: {pack.instructions}" if pack.instructions else ""
+        if len((text + line).encode()) > INSTRUCTIONS_MAX:
+            break
+        text += line
+    return text

@@ -1,0 +1,104 @@
+"""`prompts/list` and `prompts/get`: prompts are data that packs and users write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+
+from sandbar.errors import Problem
+from sandbar.mcp.cursors import read_cursor, write_cursor
+from sandbar.mcp.exchange import Exchange, exchange_of
+from sandbar.mcp.service import Service
+from sandbar.mcp.talk import Talk
+from sandbar.mcp.wire import complete, protocol_error
+from sandbar.packs import Prompt, get_prompt, prompts
+from sandbar.verbs import Context, InputRequired
+
+PAGE_PROMPTS = 100
+
+
+class Prompts:
+    """The prompts of a workspace."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def list_prompts(
+        self, ctx: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams
+    ) -> dict[str, Any]:
+        """One page of the prompts, by name."""
+        exchange = exchange_of(ctx, self._service)
+        start = 0
+        if params.cursor is not None:
+            start = int(read_cursor(params.cursor, "prompts")[1])
+        found = await self._service.read(
+            exchange, lambda: prompts(exchange.database.guarded(exchange.caller))
+        )
+        end = start + PAGE_PROMPTS
+        page: dict[str, Any] = {"prompts": [_prompt(each) for each in found[start:end]]}
+        if end < len(found):
+            page["nextCursor"] = write_cursor("prompts", end)
+        return complete(exchange.version, page, cacheable=True)
+
+    async def get_prompt(
+        self, ctx: ServerRequestContext[Any, Any], params: types.GetPromptRequestParams
+    ) -> dict[str, Any]:
+        """A prompt with its arguments filled in."""
+        exchange = exchange_of(ctx, self._service)
+        talk = Talk(ctx, _plain(params.input_responses), params.request_state, "debug")
+        try:
+            rendered = await self._service.runner.run(
+                lambda: self._render(exchange, params.name, dict(params.arguments or {}), talk)
+            )
+        except Problem as problem:
+            raise protocol_error(problem, exchange.version, exchange.request_id) from problem
+        if isinstance(rendered, InputRequired):
+            asked: dict[str, Any] = {
+                "resultType": "input_required",
+                "inputRequests": rendered.requests,
+            }
+            if rendered.state is not None:
+                asked["requestState"] = rendered.state
+            return asked
+        result: dict[str, Any] = {"messages": rendered.messages}
+        if rendered.description:
+            result["description"] = rendered.description
+        return complete(exchange.version, result)
+
+    def _render(self, exchange: Exchange, name: str, arguments: dict[str, str], talk: Talk) -> Any:
+        offer = exchange.database.offer
+        context = Context(
+            exchange.database.guarded(exchange.caller),
+            offer.catalogue,
+            "mcp",
+            exchange.request_id,
+            talk,
+        )
+        return get_prompt(context, offer.code, name, arguments)
+
+
+def _prompt(prompt: Prompt) -> dict[str, Any]:
+    shown: dict[str, Any] = {"name": prompt.name}
+    if prompt.title:
+        shown["title"] = prompt.title
+    if prompt.description:
+        shown["description"] = prompt.description
+    if prompt.arguments:
+        shown["arguments"] = [
+            {"name": each.name, "description": each.description, "required": each.required}
+            for each in prompt.arguments
+        ]
+    return shown
+
+
+def _plain(responses: Any) -> dict[str, Any] | None:
+    if responses is None:
+        return None
+    return {
+        key: value.model_dump(by_alias=True, mode="json", exclude_none=True)
+        if hasattr(value, "model_dump")
+        else value
+        for key, value in responses.items()
+    }

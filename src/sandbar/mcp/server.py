@@ -1,0 +1,161 @@
+"""The SDK's server with our handlers: one object that speaks both revisions."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import mcp_types as types
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from sandbar import __version__
+from sandbar.errors import Problem
+from sandbar.faults import log_fault
+from sandbar.mcp.completion import Completion
+from sandbar.mcp.exchange import exchange_of
+from sandbar.mcp.instructions import instructions_for
+from sandbar.mcp.prompts import Prompts
+from sandbar.mcp.resources import Resources
+from sandbar.mcp.service import Service
+from sandbar.mcp.subscriptions import Subscriptions
+from sandbar.mcp.tools import Tools
+from sandbar.mcp.wire import INTERNAL_ERROR, complete, protocol_error
+
+NAME = "sandbar"
+TITLE = "Sandbar"
+
+_EVERYTHING_CHANGES = NotificationOptions(
+    prompts_changed=True, resources_changed=True, tools_changed=True
+)
+
+
+class SandbarServer(Server[Any]):
+    """A server whose lists all change while it runs."""
+
+    def get_capabilities(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+        *,
+        protocol_version: str | None = None,
+    ) -> types.ServerCapabilities:
+        """What we can do; the SDK's own transports never say that lists change."""
+        return super().get_capabilities(
+            _EVERYTHING_CHANGES,
+            experimental_capabilities,
+            extensions,
+            protocol_version=protocol_version,
+        )
+
+
+class McpServer:
+    """The handlers, the SDK's server that calls them, and what they share."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        tools, prompts = Tools(service), Prompts(service)
+        resources, completion = Resources(service), Completion(service)
+        self.subscriptions = Subscriptions(service, resources)
+        self.resources = resources
+        self.sdk = SandbarServer(NAME, version=__version__, title=TITLE)
+        handlers: list[tuple[str, type[Any], Any]] = [
+            ("ping", types.RequestParams, _ping),
+            ("server/discover", types.RequestParams, self._discover),
+            ("tools/list", types.PaginatedRequestParams, tools.list_tools),
+            ("tools/call", types.CallToolRequestParams, tools.call_tool),
+            ("resources/list", types.PaginatedRequestParams, resources.list_resources),
+            ("resources/templates/list", types.PaginatedRequestParams, resources.list_templates),
+            ("resources/read", types.ReadResourceRequestParams, resources.read_resource),
+            ("resources/subscribe", types.SubscribeRequestParams, self.subscriptions.subscribe),
+            (
+                "resources/unsubscribe",
+                types.UnsubscribeRequestParams,
+                self.subscriptions.unsubscribe,
+            ),
+            (
+                "subscriptions/listen",
+                types.SubscriptionsListenRequestParams,
+                self.subscriptions.listen,
+            ),
+            ("prompts/list", types.PaginatedRequestParams, prompts.list_prompts),
+            ("prompts/get", types.GetPromptRequestParams, prompts.get_prompt),
+            ("completion/complete", types.CompleteRequestParams, completion.complete),
+            ("logging/setLevel", types.SetLevelRequestParams, self._set_level),
+        ]
+        for method, params, handler in handlers:
+            self.sdk.add_request_handler(method, params, handler)
+        # Otherwise every call with arguments lists all tools, to look for parameters in headers.
+        self.sdk.get_tool_input_schema = tools.schema_with_headers
+        keys = RequestStateSecurity(keys=[secrets.token_bytes(32)])
+        self.sdk.middleware[:] = [
+            self._guard,
+            RequestStateBoundary(keys, default_audience=NAME),
+            self._attend,
+        ]
+
+    async def _set_level(
+        self, ctx: ServerRequestContext[Any, Any], params: types.SetLevelRequestParams
+    ) -> dict[str, Any]:
+        self.service.set_log_level(ctx, params.level)
+        return {}
+
+    async def _discover(
+        self, ctx: ServerRequestContext[Any, Any], params: types.RequestParams
+    ) -> dict[str, Any]:
+        del params
+        exchange = exchange_of(ctx, self.service)
+        capabilities = self.sdk.get_capabilities(protocol_version=ctx.protocol_version)
+        result = {
+            "supportedVersions": list(MODERN_PROTOCOL_VERSIONS),
+            "capabilities": capabilities.model_dump(by_alias=True, mode="json", exclude_none=True),
+            "instructions": await self.service.read(exchange, lambda: instructions_for(exchange)),
+        }
+        return complete(exchange.version, result, cacheable=True)
+
+    # --- around every message ----------------------------------------------------------------
+
+    async def _guard(
+        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
+        """Say problems in the protocol's words; nothing internal leaves."""
+        try:
+            return await call_next(ctx)
+        except (MCPError, ValidationError):
+            raise
+        except Problem as problem:
+            raise protocol_error(problem, ctx.protocol_version, _request_id(ctx)) from None
+        except Exception as error:  # noqa: BLE001 - the door: a defect leaves as a number only
+            fault_id = log_fault("mcp.handler-failed", error)
+            data = {"code": "server.fault", "id": fault_id, "request-id": _request_id(ctx)}
+            raise MCPError(INTERNAL_ERROR, "Internal error", data) from None
+
+    async def _attend(
+        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
+        """Begin a session's stream, and tell newcomers what this workspace holds."""
+        result = await call_next(ctx)
+        if ctx.method == "notifications/initialized":
+            self.subscriptions.begin_session(ctx)
+        elif ctx.method == "initialize" and isinstance(result, dict):
+            exchange = exchange_of(ctx, self.service)
+            text = await self.service.read(exchange, lambda: instructions_for(exchange))
+            return {**result, "instructions": text}
+        return result
+
+
+async def _ping(ctx: ServerRequestContext[Any, Any], params: types.RequestParams) -> dict[str, Any]:
+    del params
+    return complete(ctx.protocol_version, {})
+
+
+def _request_id(ctx: ServerRequestContext[Any, Any]) -> str | None:
+    if ctx.request is None:
+        return None
+    id: str | None = ctx.request.scope["state"].get("request_id")
+    return id

@@ -1,0 +1,52 @@
+"""What all handlers share: the workspaces, the threads, the open streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from mcp.server.context import ServerRequestContext
+
+from sandbar.access import Caller, local_caller
+from sandbar.database import Database
+from sandbar.mcp.exchange import Exchange
+from sandbar.mcp.running import Runner
+from sandbar.mcp.streams import Streams
+
+T = TypeVar("T")
+
+_LEVEL = "log-level"
+_DEFAULT_LEVEL = "debug"
+
+
+class Service:
+    """The house behind the handlers."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.local_caller: Caller = local_caller(database.workspace_name)
+        self.runner = Runner()
+        self.streams = Streams(database.hub)
+        self.reads_inline = database.reads_in_microseconds
+
+    def database(self, workspace: str) -> Database:
+        """The workspace of an identified caller."""
+        return self._database.in_workspace(workspace)
+
+    async def read(self, exchange: Exchange, work: Callable[[], T]) -> T:
+        """Read something that may take a while."""
+        return await self.runner.run(work)
+
+    def log_level(self, ctx: ServerRequestContext[Any, Any]) -> str:
+        """The gravest level that this session wants to hear nothing below of."""
+        level: str = connection_of(ctx).state.get(_LEVEL, _DEFAULT_LEVEL)
+        return level
+
+    def set_log_level(self, ctx: ServerRequestContext[Any, Any], level: str) -> None:
+        """Remember the level for the rest of the session."""
+        connection_of(ctx).state[_LEVEL] = level
+
+
+def connection_of(ctx: ServerRequestContext[Any, Any]) -> Any:
+    """The connection behind a request: the SDK gives its life and its channel no public name."""
+    return ctx.session._connection

@@ -1,0 +1,89 @@
+"""Streams that need no session: `GET /mcp/sse`, and a subscription that stays open."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+
+from sandbar.mcp.exchange import Exchange
+from sandbar.mcp.frames import (
+    KEEP_ALIVE,
+    Receive,
+    Send,
+    begin_stream,
+    end_stream,
+    frame,
+    gone,
+    send_json,
+    send_part,
+)
+from sandbar.mcp.server import McpServer
+from sandbar.mcp.streams import PROMPTS, RESOURCES, TOOLS, Stream
+from sandbar.mcp.subscriptions import OpenStream, too_many
+from sandbar.mcp.wire import protocol_error
+
+_QUIET_S = 15.0
+
+
+async def open_stream(server: McpServer, exchange: Exchange, receive: Receive, send: Send) -> None:
+    """`GET /mcp/sse`: every list that changes, and what its caller subscribes to meanwhile."""
+    stream = OpenStream(exchange.caller, frozenset({TOOLS, PROMPTS, RESOURCES}))
+    await _serve(server, exchange, stream, None, receive, send)
+
+
+async def open_subscription(
+    server: McpServer,
+    exchange: Exchange,
+    message: dict[str, Any],
+    receive: Receive,
+    send: Send,
+) -> None:
+    """`resources/subscribe` that streams: first the response, then the resource's news."""
+    uri = str((message.get("params") or {}).get("uri"))
+    id = await server.service.read(exchange, lambda: server.resources.watched(exchange, uri))
+    stream = Stream(exchange.caller, frozenset())
+    stream.watch(id, uri)
+    first = {"jsonrpc": "2.0", "id": message["id"], "result": {}}
+    await _serve(server, exchange, stream, first, receive, send)
+
+
+async def _serve(
+    server: McpServer,
+    exchange: Exchange,
+    stream: Stream,
+    first: dict[str, Any] | None,
+    receive: Receive,
+    send: Send,
+) -> None:
+    if not server.service.streams.open(stream):
+        error = protocol_error(too_many(), exchange.version, exchange.request_id).error
+        shown = error.model_dump(by_alias=True, mode="json", exclude_none=True)
+        await send_json(send, {"jsonrpc": "2.0", "id": None, "error": shown}, 429)
+        return
+    try:
+        await begin_stream(send)
+        await send_part(send, KEEP_ALIVE if first is None else frame(first))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_hang_up, stream, receive)
+            await _tell(stream, send)
+            tasks.cancel_scope.cancel()
+        await end_stream(send)
+    finally:
+        server.service.streams.close(stream)
+
+
+async def _tell(stream: Stream, send: Send) -> None:
+    while (notices := await stream.due(_QUIET_S)) is not None:
+        for method, params in notices:
+            message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+            if params is not None:
+                message["params"] = params
+            await send_part(send, frame(message))
+        if not notices:
+            await send_part(send, KEEP_ALIVE)
+
+
+async def _hang_up(stream: Stream, receive: Receive) -> None:
+    await gone(receive)
+    stream.close()

@@ -1,0 +1,24 @@
+"""The same server over standard input and output, for desktop clients that start it themselves."""
+
+from __future__ import annotations
+
+import anyio
+from mcp.server.stdio import stdio_server
+
+from sandbar.database import Database
+from sandbar.mcp.server import McpServer
+from sandbar.mcp.service import Service
+
+
+def serve_stdio(database: Database) -> None:
+    """Serve one client until it hangs up; whoever can open the file may do everything in it."""
+    anyio.run(_serve, database)
+
+
+async def _serve(database: Database) -> None:
+    server = McpServer(Service(database))
+    async with anyio.create_task_group() as tasks, stdio_server() as (incoming, outgoing):
+        server.subscriptions.serve_in(tasks)
+        await server.sdk.run(incoming, outgoing, server.sdk.create_initialization_options())
+        server.service.streams.close_all()
+        tasks.cancel_scope.cancel()

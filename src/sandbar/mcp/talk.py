@@ -1,0 +1,89 @@
+"""The protocol's side of a running verb: progress, log messages, questions to the client."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio.from_thread
+import mcp_types as types
+from mcp.server.connection import allowed_log_levels
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+
+from sandbar.errors import Unavailable
+
+_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+_QUESTIONS: dict[str, tuple[type[Any], type[Any]]] = {
+    "elicitation/create": (types.ElicitRequest, types.ElicitResult),
+    "sampling/createMessage": (types.CreateMessageRequest, types.CreateMessageResult),
+    "roots/list": (types.ListRootsRequest, types.ListRootsResult),
+}
+
+
+class Talk:
+    """Implements `sandbar.verbs.Conversation`; its methods are called on worker threads."""
+
+    def __init__(
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        input_responses: dict[str, Any] | None,
+        request_state: str | None,
+        level: str,
+    ) -> None:
+        self._ctx = ctx
+        self._level = level
+        self.input_responses = input_responses
+        self.request_state = request_state
+        self.can_ask = ctx.session.can_send_request
+        declared = ctx.session.client_capabilities
+        self.client_capabilities: dict[str, Any] = (
+            {} if declared is None else declared.model_dump(by_alias=True, exclude_none=True)
+        )
+
+    def progress(self, done: float, total: float | None, message: str | None) -> None:
+        """Tell how far the work has come, if the client gave a token for it."""
+        anyio.from_thread.run(self._ctx.session.report_progress, done, total, message)
+
+    def log(self, level: str, data: Any, logger: str | None) -> None:
+        """Send a log message, unless the client asked for graver ones only."""
+        if _LEVELS.index(level) >= _LEVELS.index(self._level):
+            anyio.from_thread.run(self._log, level, data, logger)
+
+    async def _log(self, level: Any, data: Any, logger: str | None) -> None:
+        if level in allowed_log_levels(self._ctx.protocol_version, self._ctx.meta):
+            params = types.LoggingMessageNotificationParams(level=level, data=data, logger=logger)
+            await self._ctx.session.send_notification(
+                types.LoggingMessageNotification(params=params),
+                related_request_id=self._ctx.request_id,
+            )
+
+    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Send the client a request and wait for its answer."""
+        return anyio.from_thread.run(self._ask, method, params)
+
+    async def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        request_type, result_type = _QUESTIONS[method]
+        request = request_type.model_validate({"method": method, "params": params})
+        try:
+            answer = await self._ctx.session.send_request(
+                request,
+                result_type,
+                metadata=ServerMessageMetadata(related_request_id=self._ctx.request_id),
+            )
+        except MCPError as error:
+            raise Unavailable(
+                "client.refused",
+                "the client did not answer a question of this tool",
+                hint="answer it, or call the tool with all that it needs",
+            ) from error
+        shown: dict[str, Any] = answer.model_dump(by_alias=True, exclude_none=True, mode="json")
+        return shown
+
+    def close_stream(self) -> None:
+        """End the response stream early; the client polls for the rest."""
+        anyio.from_thread.run(self._close_stream)
+
+    async def _close_stream(self) -> None:
+        if self._ctx.close_sse_stream is not None:
+            await self._ctx.close_sse_stream()

@@ -1,0 +1,123 @@
+"""The tool list: computed from the verbs and the metamodel, kept per generation and reader.
+
+It has a fixed budget, because users pay for it in every conversation: class tools apart, its size
+does not depend on how many classes there are.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, NamedTuple
+
+from sandbar.access import Caller
+from sandbar.database import Database
+from sandbar.mcp.exchange import Listing, Spelling
+from sandbar.model import Introspection
+from sandbar.verbs import (
+    ClassTool,
+    Verb,
+    class_arguments,
+    class_tool_schema,
+    class_tools,
+    input_schema,
+    output_schema,
+)
+
+CLASSES_IN_ENUM = 40
+_CLASS_EXAMPLES = 5
+_KEPT = 64
+_SYSTEM = ("dt/", "db/", "db.type/", "auth/", "pack/", "prompt/")
+
+Tool = dict[str, Any]
+
+
+class _Key(NamedTuple):
+    generation: int
+    role: str
+    listing: Listing
+    spelling: Spelling
+
+
+class ToolLists:
+    """The lists of one workspace, each made once per generation of its metamodel."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._made: OrderedDict[_Key, list[Tool]] = OrderedDict()
+
+    def tools(self, caller: Caller, listing: Listing, spelling: Spelling) -> list[Tool]:
+        """The tools that this caller sees, in a fixed order."""
+        offer = self._database.offer
+        key = _Key(offer.generation, caller.role, listing, spelling)
+        if key not in self._made:
+            self._made[key] = self._make(caller, listing, spelling)
+            while len(self._made) > _KEPT:
+                self._made.popitem(last=False)
+        return self._made[key]
+
+    def _make(self, caller: Caller, listing: Listing, spelling: Spelling) -> list[Tool]:
+        schema = self._database.guarded(caller).schema()
+        verbs = self._database.offer.catalogue.visible_to(caller)
+        if listing == "core":
+            verbs = [verb for verb in verbs if verb.is_core]
+        tools = [] if listing == "classes" else [_tool(v, listing, spelling, schema) for v in verbs]
+        if listing in ("classes", "all") and caller.may("write"):
+            tools += [_class_tool(tool, spelling, schema) for tool in class_tools(schema)]
+        return tools
+
+
+def _tool(verb: Verb, listing: Listing, spelling: Spelling, schema: Introspection) -> Tool:
+    arguments = input_schema(verb)
+    if verb.name == "entity.create":
+        arguments = _with_classes(arguments, class_arguments(verb), schema)
+    if listing == "full" and verb.examples:
+        arguments = {**arguments, "examples": [example.arguments for example in verb.examples]}
+    tool: Tool = {
+        "name": verb.dotted if spelling == "seed" else verb.portable,
+        "title": verb.title,
+        "description": verb.description,
+        "inputSchema": arguments,
+        "annotations": _annotations(verb),
+    }
+    if listing == "full" and (answers := output_schema(verb)) is not None:
+        tool["outputSchema"] = answers
+    return tool
+
+
+def _annotations(verb: Verb) -> dict[str, bool]:
+    """The hints that differ from the protocol's defaults."""
+    hints = {"openWorldHint": False}
+    if verb.access == "read":
+        hints["readOnlyHint"] = True
+    elif not verb.is_destructive:
+        hints["destructiveHint"] = False
+    if verb.is_idempotent and verb.access != "read":
+        hints["idempotentHint"] = True
+    return hints
+
+
+def _with_classes(
+    arguments: dict[str, Any], names: list[str], schema: Introspection
+) -> dict[str, Any]:
+    """Say which classes there are, as long as that is short."""
+    concrete = [cls for cls in schema.classes() if not schema.is_abstract(cls)]
+    domain = [cls for cls in concrete if not cls.startswith(_SYSTEM)]
+    if len(concrete) <= CLASSES_IN_ENUM:
+        known: dict[str, Any] = {"enum": concrete}
+    else:
+        known = {"examples": (domain or concrete)[:_CLASS_EXAMPLES]}
+    properties = dict(arguments["properties"])
+    for name in names:
+        properties[name] = {**properties[name], **known}
+    return {**arguments, "properties": properties}
+
+
+def _class_tool(tool: ClassTool, spelling: Spelling, schema: Introspection) -> Tool:
+    is_portable = spelling == "portable"
+    return {
+        "name": tool.portable if is_portable else tool.dotted,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": class_tool_schema(schema, tool.class_, is_portable=is_portable),
+        "annotations": {"openWorldHint": False, "destructiveHint": False},
+    }

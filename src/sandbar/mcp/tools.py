@@ -1,0 +1,188 @@
+"""`tools/list` and `tools/call`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mcp_types as types
+import msgspec
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+
+from sandbar.database import Offer
+from sandbar.errors import Fault, Problem
+from sandbar.mcp.cursors import read_cursor, write_cursor
+from sandbar.mcp.exchange import Exchange, exchange_of
+from sandbar.mcp.service import Service
+from sandbar.mcp.talk import Talk
+from sandbar.mcp.tool_lists import ToolLists
+from sandbar.mcp.wire import (
+    INVALID_PARAMS,
+    MISSING_CAPABILITY,
+    complete,
+    explained,
+    is_modern,
+    json_encode,
+    protocol_error,
+)
+from sandbar.verbs import Content, InputRequired, base_catalogue, input_schema
+
+PAGE_TOOLS = 100
+
+
+class Tools:
+    """The tools of every workspace that is being served."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._lists: dict[str, ToolLists] = {}
+        self._with_headers: dict[str, dict[str, Any]] = {}
+        self._known_offers: set[int] = set()
+        self._learn(service.database(service.local_caller.workspace).offer)
+
+    # --- listing -----------------------------------------------------------------------------
+
+    def _tools(self, exchange: Exchange) -> list[dict[str, Any]]:
+        workspace = exchange.caller.workspace
+        self._learn(exchange.database.offer)
+        lists = self._lists.setdefault(workspace, ToolLists(exchange.database))
+        return lists.tools(exchange.caller, exchange.listing, exchange.spelling)
+
+    async def list_tools(
+        self, ctx: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams
+    ) -> dict[str, Any]:
+        """One page of the tools that the caller may call."""
+        exchange = exchange_of(ctx, self._service)
+        start = 0
+        if params.cursor is not None:
+            start = int(read_cursor(params.cursor, "tools")[1])
+        tools = await self._service.read(exchange, lambda: self._tools(exchange))
+        end = start + PAGE_TOOLS
+        page: dict[str, Any] = {"tools": tools[start:end]}
+        if end < len(tools):
+            page["nextCursor"] = write_cursor("tools", end)
+        return complete(exchange.version, page, cacheable=True)
+
+    def schema_with_headers(self, name: str) -> dict[str, Any] | None:
+        """The schema of a tool that wants arguments repeated in headers; None for all others.
+
+        The SDK asks before anybody knows who is calling, so this is what packs have brought.
+        """
+        return self._with_headers.get(name)
+
+    def _learn(self, offer: Offer) -> None:
+        if id(offer.code) not in self._known_offers:
+            self._known_offers.add(id(offer.code))
+            self._with_headers |= _schemas_with_headers(offer)
+
+    # --- calling -----------------------------------------------------------------------------
+
+    async def call_tool(
+        self, ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
+    ) -> dict[str, Any]:
+        """Run a tool; whatever a model can mend comes back as a result, not as an error."""
+        exchange = exchange_of(ctx, self._service)
+        arguments = params.arguments or {}
+        try:
+            result = await self._run(ctx, exchange, params, arguments)
+        except Problem as problem:
+            return self._failure(exchange, problem, params.name)
+        return complete(exchange.version, shown(result, is_modern(exchange.version)))
+
+    async def _run(
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        exchange: Exchange,
+        params: types.CallToolRequestParams,
+        arguments: dict[str, Any],
+    ) -> Any:
+        known = base_catalogue().find(params.name)
+        if known is not None and known.is_point_read and self._service.reads_inline:
+            return self._call(exchange, params.name, arguments, None)
+        responses = params.input_responses
+        answers = (
+            {key: _plain(value) for key, value in responses.items()} if responses else responses
+        )
+        level = self._service.log_level(ctx)
+        talk = Talk(ctx, answers, params.request_state, level)
+        return await self._service.runner.run(
+            lambda: self._call(exchange, params.name, arguments, talk)
+        )
+
+    def _call(
+        self, exchange: Exchange, name: str, arguments: dict[str, Any], talk: Talk | None
+    ) -> Any:
+        return exchange.database.call_as(
+            exchange.caller,
+            name,
+            arguments,
+            surface="mcp",
+            request_id=exchange.request_id,
+            conversation=talk,
+        )
+
+    def _failure(self, exchange: Exchange, problem: Problem, name: str) -> dict[str, Any]:
+        if problem.code == "verb.unknown":
+            raise self._unknown_tool(exchange, problem, name)
+        if isinstance(problem, Fault):
+            raise protocol_error(problem, exchange.version, exchange.request_id)
+        if problem.code == "client.capability-missing" and is_modern(exchange.version):
+            raise MCPError(MISSING_CAPABILITY, problem.message, problem.data)
+        payload = explained(problem)
+        return complete(
+            exchange.version,
+            {
+                "content": [{"type": "text", "text": json_encode(payload).decode()}],
+                "structuredContent": payload,
+                "isError": True,
+            },
+        )
+
+    def _unknown_tool(self, exchange: Exchange, problem: Problem, name: str) -> MCPError:
+        """The seeds promise the list of tools; a name is shown as far as it is short."""
+        verbs = base_catalogue().visible_to(exchange.caller)
+        is_seed = exchange.spelling == "seed"
+        available = [verb.dotted if is_seed else verb.portable for verb in verbs]
+        data: dict[str, Any] = {"available-tools": available, "code": problem.code}
+        if problem.hint is not None:
+            data["hint"] = problem.hint
+        if exchange.request_id is not None:
+            data["request-id"] = exchange.request_id
+        return MCPError(INVALID_PARAMS, f"Unknown tool: {name[:100]}", data)
+
+
+def _schemas_with_headers(offer: Offer) -> dict[str, dict[str, Any]]:
+    schemas = {verb.name: input_schema(verb) for verb in offer.code.verbs}
+    return {
+        name: schema
+        for name, schema in schemas.items()
+        if any("x-mcp-header" in each for each in schema.get("properties", {}).values())
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A client's answer as JSON."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return value
+
+
+def shown(result: Any, modern: bool) -> dict[str, Any]:
+    """A verb's result in the protocol's form: the same JSON as text and as structure."""
+    if isinstance(result, InputRequired):
+        asked: dict[str, Any] = {"resultType": "input_required", "inputRequests": result.requests}
+        if result.state is not None:
+            asked["requestState"] = result.state
+        return asked
+    if isinstance(result, Content):
+        answer: dict[str, Any] = {"content": result.blocks}
+        if result.structured is not None and (modern or isinstance(result.structured, dict)):
+            answer["structuredContent"] = result.structured
+        if result.is_error:
+            answer["isError"] = True
+        return answer
+    text = json_encode(result)
+    return {
+        "content": [{"type": "text", "text": text.decode()}],
+        "structuredContent": msgspec.json.decode(text),
+    }

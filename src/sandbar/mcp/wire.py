@@ -1,0 +1,93 @@
+"""The protocol's words: versions, codes, and how our problems are said in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+
+from sandbar.errors import (
+    Conflict,
+    Fault,
+    Forbidden,
+    Incorrect,
+    Interrupted,
+    NotFound,
+    Problem,
+    TooMany,
+    Unauthenticated,
+    Unavailable,
+    Unsupported,
+)
+
+DEFAULT_VERSION = "2025-11-25"  # what a request without a version header is served as
+OLD_VERSIONS = frozenset(HANDSHAKE_PROTOCOL_VERSIONS)
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+RESOURCE_NOT_FOUND = -32002
+MISSING_CAPABILITY = -32021
+
+# Category of a problem → code before 2026-07-28, and since (which reserves the range of the old).
+_CODES: tuple[tuple[type[Problem], int, int], ...] = (
+    (Incorrect, INVALID_PARAMS, INVALID_PARAMS),
+    (NotFound, INVALID_PARAMS, INVALID_PARAMS),
+    (Conflict, INVALID_PARAMS, INVALID_PARAMS),
+    (Unsupported, INVALID_PARAMS, INVALID_PARAMS),
+    (Unauthenticated, -32001, 401),
+    (Forbidden, -32003, 403),
+    (TooMany, -32029, 429),
+    (Unavailable, INTERNAL_ERROR, INTERNAL_ERROR),
+    (Interrupted, INTERNAL_ERROR, INTERNAL_ERROR),
+    (Fault, INTERNAL_ERROR, INTERNAL_ERROR),
+)
+
+json_encode = msgspec.json.Encoder(decimal_format="string").encode
+
+
+def is_modern(version: str) -> bool:
+    """Whether this revision has no handshake and no sessions."""
+    return version in MODERN_PROTOCOL_VERSIONS
+
+
+def code_of(problem: Problem, version: str) -> int:
+    """The JSON-RPC code of a problem."""
+    for category, old, new in _CODES:
+        if isinstance(problem, category):
+            return new if is_modern(version) else old
+    return INTERNAL_ERROR
+
+
+def protocol_error(
+    problem: Problem, version: str, request_id: str | None, *, code: int | None = None
+) -> MCPError:
+    """A problem as a JSON-RPC error; its data says what to try next."""
+    data: dict[str, Any] = {**problem.data, "code": problem.code}
+    if problem.hint is not None:
+        data["hint"] = problem.hint
+    if request_id is not None:
+        data["request-id"] = request_id
+    return MCPError(code_of(problem, version) if code is None else code, problem.message, data)
+
+
+def explained(problem: Problem) -> dict[str, Any]:
+    """A problem as JSON: the payload of a tool's failure."""
+    shown: dict[str, Any] = {"error": problem.code, "message": problem.message}
+    if problem.hint is not None:
+        shown["hint"] = problem.hint
+    return {**problem.data, **shown}
+
+
+def complete(version: str, result: dict[str, Any], *, cacheable: bool = False) -> dict[str, Any]:
+    """A result with the members that its revision asks for."""
+    if is_modern(version):
+        result = {"resultType": "complete", **result}
+        if cacheable:
+            # Lists depend on who asks and change at any commit.
+            result = {**result, "ttlMs": 0, "cacheScope": "private"}
+    return result

@@ -1,0 +1,47 @@
+"""What signing in needs of a workspace: hashes and digests to compare with, never to show."""
+
+from __future__ import annotations
+
+from sandbar.model.secrets import matches_secret
+from sandbar.model.writes import Latest, Writes
+from sandbar.store.api import Store, Token
+
+
+class Credentials:
+    """The secrets and minted keys of one workspace."""
+
+    def __init__(self, store: Store, ws: int, writes: Writes, latest: Latest) -> None:
+        self._store = store
+        self._ws = ws
+        self._writes = writes
+        self._latest = latest
+
+    def hash_of(self, entity_id: int, slot: str) -> str | None:
+        """The hash that a secret slot keeps."""
+        property = self._latest(False).property_named(slot)
+        return self._store.secret(self._ws, entity_id, property.id)
+
+    @staticmethod
+    def matches(hashed: str, candidate: str) -> bool:
+        """Whether the candidate is what was hashed; costs tens of milliseconds by intent."""
+        return matches_secret(hashed, candidate)
+
+    def token(self, digest: bytes) -> Token | None:
+        """The minted key with this digest: the one look that reaches into every workspace."""
+        return self._store.token(digest)
+
+    def owns(self, token: Token) -> bool:
+        """Whether the key was minted in this workspace."""
+        return token.ws == self._ws
+
+    def keep_token(self, entity_id: int, digest: bytes) -> None:
+        """Inside `run`: a minted key, by its digest, signs in as this entity from now on."""
+        self._writes.open_transaction().keep_token(entity_id, digest)
+
+    def revoke_token(self, entity_id: int, digest: bytes) -> None:
+        """Inside `run`: this minted key of the entity counts no more."""
+        self._writes.open_transaction().revoke_token(entity_id, digest)
+
+    def revoke_tokens(self, entity_id: int) -> None:
+        """Inside `run`: none of the keys minted for the entity so far counts any more."""
+        self._writes.open_transaction().revoke_tokens(entity_id)

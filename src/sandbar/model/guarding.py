@@ -1,0 +1,83 @@
+"""Who may change what is not the model's business; that nothing changes unasked is.
+
+A guard is asked about every entity that a transaction loads in order to change it, and again about
+everything that has really changed, before it is handed to the store: by whatever operation, be it
+that another one's deletion took it along.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from sandbar.model import core
+from sandbar.model.documents import Doc
+from sandbar.model.drafts import Draft
+from sandbar.model.schema import Schema
+from sandbar.store.plan import Transaction
+
+_IDENT = str(core.IDENT)
+
+
+class Touched(NamedTuple):
+    """An entity that a transaction changes, makes or deletes."""
+
+    id: int
+    kinds: frozenset[str]  # its class and all above it
+    ident: str | None
+    ident_before: str | None
+    existed: bool
+    is_definition: bool
+    mentions: frozenset[str]  # of a definition: the classes above it, its slots, what it inverts
+
+
+class Guard(Protocol):
+    """Says no by raising a Problem."""
+
+    def admit(self, kinds: frozenset[str]) -> None:
+        """Whether an entity of these classes may be worked on at all."""
+
+    def touch(self, touched: Touched) -> None:
+        """Whether this change may be made."""
+
+
+def kinds_of(schema: Schema, class_id: int) -> frozenset[str]:
+    """The names of a class and of all above it."""
+    known = schema.derived.get(("kinds", class_id))
+    if known is None:
+        lineage = schema.class_by_id(class_id).lineage
+        known = frozenset(schema.ident_of(id) for id in lineage)
+        schema.derived["kinds", class_id] = known
+    return frozenset(known)
+
+
+def ask(guard: Guard, drafts: list[Draft], tx: Transaction, old: Schema, new: Schema) -> None:
+    """Tell the guard of all that has changed among these drafts, secrets included."""
+    secret = {id for id, _ in tx.secrets}
+    for draft in drafts:
+        if draft.is_changed() or draft.id in secret:
+            guard.touch(_touched(draft, old, new, tx.t))
+
+
+def _touched(draft: Draft, old: Schema, new: Schema, t: int) -> Touched:
+    schema = new if new.has_class(draft.class_id) else old
+    is_definition = draft.class_id in new.metaclasses or draft.class_id in old.metaclasses
+    return Touched(
+        draft.id,
+        kinds_of(schema, draft.class_id),
+        (draft.doc or {}).get(_IDENT),
+        (draft.old or {}).get(_IDENT),
+        draft.before is not None and draft.before.t != t,
+        is_definition,
+        _mentions(new, draft) if is_definition else frozenset(),
+    )
+
+
+def _mentions(schema: Schema, draft: Draft) -> frozenset[str]:
+    doc: Doc = draft.doc or {}
+    ids = set(doc.get(str(core.SLOTS)) or ())
+    ids.update(doc.get(str(core.SUBCLASS_OF)) or ())
+    if str(core.INVERSE_OF) in doc:
+        ids.add(doc[str(core.INVERSE_OF)])
+    if schema.has_class(draft.id):
+        ids |= schema.class_by_id(draft.id).lineage - {draft.id}
+    return frozenset(schema.ident_of(id) for id in ids)

@@ -1,0 +1,35 @@
+"""What is asked of a workspace must be well-formed before anything is looked up."""
+
+from __future__ import annotations
+
+from sandbar.errors import Incorrect
+from sandbar.model.values import door_check
+from sandbar.model.values.scalars import MAX_REF
+
+HISTORY_LIMIT_MAX = 1000
+WORKSPACE_NAME_MAX = 255
+
+
+def check_window(what: str, after: object, limit: object) -> None:
+    """A window of transactions: so many after some t."""
+    if type(limit) is not int or not 1 <= limit <= HISTORY_LIMIT_MAX:
+        raise Incorrect(
+            f"{what}.limit",
+            f"limit is from 1 to {HISTORY_LIMIT_MAX}",
+            hint="go on after the last t",
+        )
+    if type(after) is not int or not 0 <= after <= MAX_REF:
+        raise Incorrect(
+            f"{what}.after", "begin after a transaction number", hint="0 is the beginning"
+        )
+
+
+def check_name(name: object) -> None:
+    """The name of a workspace."""
+    if not isinstance(name, str) or not 1 <= len(name) <= WORKSPACE_NAME_MAX:
+        raise Incorrect(
+            "workspace.name",
+            f"a workspace has a name of at most {WORKSPACE_NAME_MAX} characters",
+            hint="for example main",
+        )
+    door_check(name)

@@ -1,0 +1,43 @@
+"""Trying operations out: everything that a write would find wrong, and nothing written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sandbar.errors import Problem
+from sandbar.model.findings import data_of, finding_of
+from sandbar.model.guarding import Guard
+from sandbar.model.operations import parse_operations
+from sandbar.model.perform import perform
+from sandbar.model.preflight import Elsewhere
+from sandbar.model.schema import Schema
+from sandbar.model.secrets import hash_secrets
+from sandbar.model.unit import Unit
+from sandbar.store.api import Store
+from sandbar.store.plan import Plan, Transaction
+from sandbar.store.rows import State
+
+
+def try_out(
+    store: Store,
+    ws: int,
+    state: State,
+    schema: Schema,
+    operations: Sequence[Any],
+    guard: Guard | None,
+) -> list[dict[str, Any]]:
+    """The findings of a write that does not take place; none if it would be accepted.
+
+    What a changed class means for its existing instances is not looked at.
+    """
+    unit = Unit(Transaction(Plan(state), Elsewhere(store, ws), alone=True), schema, guard)
+    try:
+        perform(unit, hash_secrets(schema, parse_operations(operations)))
+        unit.ask_guard()
+    except Problem as problem:
+        found: list[dict[str, Any]] = problem.data.get("findings") or data_of(
+            [finding_of(problem, None)]
+        )
+        return found
+    return []

@@ -1,0 +1,175 @@
+"""The code of packs: what a pack's Python module may bring, and which modules there are.
+
+Code comes with Sandbar or with an installed distribution, through an entry point of the group
+`sandbar.packs` (the entry's name is the pack's; its value is the pack's package, or a module in
+it). Data never names what is imported.
+
+A module exports any of VERBS, RESOURCES, TEMPLATES, PROMPT_HANDLERS and COMPLETIONS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from importlib import import_module, metadata, resources
+from importlib.resources.abc import Traversable
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from sandbar.errors import Conflict, Fault
+from sandbar.verbs.catalogue import PREFIX, Verb
+from sandbar.verbs.context import Context
+from sandbar.verbs.conversation import InputRequired
+
+GROUP = "sandbar.packs"
+
+# What a module that somebody else has written fails with, most of the time.
+_IMPORT_ERRORS = (
+    ImportError,
+    SyntaxError,
+    AttributeError,
+    NameError,
+    TypeError,
+    ValueError,
+    LookupError,
+)
+
+_BUILT_IN = {"everything": "sandbar.packs.everything.code"}
+
+
+class PackResource(msgspec.Struct, frozen=True):
+    """A resource that a pack serves."""
+
+    uri: str
+    name: str
+    description: str
+    mime_type: str
+    read: Callable[[], str | bytes]
+
+
+class PackTemplate(msgspec.Struct, frozen=True):
+    """Resources that a pack serves under URIs of one form; `match` is None for other URIs."""
+
+    uri_template: str
+    name: str
+    description: str
+    mime_type: str
+    match: Callable[[str], str | bytes | None]
+
+
+class PromptMessages(msgspec.Struct, frozen=True):
+    """A prompt that is filled in: messages in the protocol's own JSON."""
+
+    messages: list[dict[str, Any]]
+    description: str = ""
+
+
+PromptHandler = Callable[[Context, Mapping[str, str]], PromptMessages | InputRequired]
+
+
+class PackCode(msgspec.Struct, frozen=True):
+    """What the code of several packs brings together."""
+
+    verbs: tuple[Verb, ...] = ()
+    resources: tuple[PackResource, ...] = ()
+    templates: tuple[PackTemplate, ...] = ()
+    prompt_handlers: dict[str, PromptHandler] = {}  # by the prompt's ident
+    completions: dict[tuple[str, str], tuple[str, ...]] = {}  # by prompt's ident and argument
+
+    def read(self, uri: str) -> tuple[str | bytes, str] | None:
+        """The contents and MIME type of a resource, or None if no pack has it."""
+        for resource in self.resources:
+            if resource.uri == uri:
+                return resource.read(), resource.mime_type
+        for template in self.templates:
+            contents = template.match(uri)
+            if contents is not None:
+                return contents, template.mime_type
+        return None
+
+
+def installed_packs() -> list[str]:
+    """The names of the packs that installed distributions bring."""
+    return sorted(_installed())
+
+
+def installed_folder(name: str) -> Traversable:
+    """The folder of an installed pack's data: that of its package."""
+    module = _module(name)
+    assert module is not None
+    return resources.files(module.__package__ or module.__name__)
+
+
+def code_of(names: Sequence[str]) -> PackCode:
+    """The code of these packs as one; a pack that has none adds nothing."""
+    codes = [(name, _exports(name, module)) for name in names if (module := _module(name))]
+    _refuse_clashes("tool", ((name, verb.name) for name, code in codes for verb in code.verbs))
+    _refuse_clashes("resource", ((name, one.uri) for name, code in codes for one in code.resources))
+    return PackCode(
+        tuple(verb for _, code in codes for verb in code.verbs),
+        tuple(resource for _, code in codes for resource in code.resources),
+        tuple(template for _, code in codes for template in code.templates),
+        {ident: handler for _, code in codes for ident, handler in code.prompt_handlers.items()},
+        {key: values for _, code in codes for key, values in code.completions.items()},
+    )
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """Pack to module. What is installed does not change under a running process."""
+    return {entry.name: entry.module for entry in metadata.entry_points(group=GROUP)}
+
+
+def _module(name: str) -> ModuleType | None:
+    try:
+        if name in _BUILT_IN:
+            return import_module(_BUILT_IN[name])
+        if name in _installed():
+            return import_module(_installed()[name])
+    except _IMPORT_ERRORS as error:
+        raise _broken(name, f"it cannot be imported: {error}") from error
+    return None
+
+
+def _exports(name: str, module: ModuleType) -> PackCode:
+    code = PackCode(
+        getattr(module, "VERBS", ()),
+        getattr(module, "RESOURCES", ()),
+        getattr(module, "TEMPLATES", ()),
+        getattr(module, "PROMPT_HANDLERS", {}),
+        getattr(module, "COMPLETIONS", {}),
+    )
+    exports: tuple[tuple[str, type, Any], ...] = (
+        ("VERBS", Verb, code.verbs),
+        ("RESOURCES", PackResource, code.resources),
+        ("TEMPLATES", PackTemplate, code.templates),
+    )
+    for export, kind, items in exports:
+        if not isinstance(items, tuple) or not all(isinstance(item, kind) for item in items):
+            raise _broken(name, f"{export} is a tuple of {kind.__name__}")
+    ours = [verb.name for verb in code.verbs if verb.is_exact and verb.name.startswith(PREFIX)]
+    if ours:
+        raise _broken(name, f"{', '.join(ours)}: names that begin with {PREFIX} are ours")
+    return code
+
+
+def _broken(name: str, what: str) -> Fault:
+    return Fault(
+        "pack.code-broken",
+        f"the code of pack {name} is broken: {what}",
+        hint="correct or uninstall the distribution that brings it",
+    )
+
+
+def _refuse_clashes(kind: str, given: Iterable[tuple[str, str]]) -> None:
+    owners: dict[str, str] = {}
+    for pack, name in given:
+        if name in owners:
+            raise Conflict(
+                "pack.code-clash",
+                f"packs {owners[name]} and {pack} both have a {kind} {name}",
+                hint="a workspace can have one of the two",
+            )
+        owners[name] = pack

@@ -1,0 +1,47 @@
+"""Declaring a fixture: a tool under its own name, whose answer is content."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from sandbar.access import Access
+from sandbar.verbs.catalogue import Verb
+from sandbar.verbs.context import Context
+from sandbar.verbs.conversation import Content, InputRequired
+
+Run = Callable[[Context, Any], Content | InputRequired]
+
+
+class NoArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Nothing at all."""
+
+
+def tool(
+    name: str,
+    description: str,
+    run: Run,
+    arguments: type[msgspec.Struct] = NoArguments,
+    *,
+    schema: dict[str, Any] | None = None,
+    access: Access = "read",
+) -> Verb:
+    """A tool of the suites; without a schema it takes no arguments."""
+    return Verb(
+        name=name,
+        title=name.replace("_", " ").capitalize(),
+        description=description,
+        access=access,
+        arguments=arguments,
+        result=Content,
+        run=run,
+        is_exact=True,
+        input_schema=schema or {"type": "object", "properties": {}, "additionalProperties": False},
+    )
+
+
+def text(given: str, *, is_error: bool = False) -> Content:
+    """An answer that is one text."""
+    return Content([{"type": "text", "text": given}], is_error=is_error)

@@ -1,0 +1,32 @@
+"""What a search for words asks for, in the store's own words.
+
+Words come ready-made: the model has parted and folded them, so that both stores index the same.
+They hold letters, digits and marks, nothing else. `GAP` stands between the words of two values, so
+that no phrase reaches from one into the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+GAP = "_"
+
+Words = Sequence[str]
+
+
+class Term(NamedTuple):
+    """Words that must follow each other; of the last one a beginning may do."""
+
+    words: tuple[str, ...]
+    is_prefix: bool = False
+
+
+class Sought(NamedTuple):
+    """One page of a search, best first: every term must match."""
+
+    terms: tuple[Term, ...]
+    limit: int
+    passed: int = 0  # how many were shown before
+    classes: tuple[int, ...] | None = None  # None: all
+    hidden: tuple[int, ...] = ()

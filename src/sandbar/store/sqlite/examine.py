@@ -1,0 +1,63 @@
+"""Looking at a SQLite file without changing it: no table is made, no migration is run."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from pathlib import Path
+
+import apsw
+
+from sandbar.store.examined import Examination
+from sandbar.store.migrate import migrations_of
+from sandbar.store.sqlite.connection import open_reader, translated
+from sandbar.store.sqlite.reads import QUERIES
+from sandbar.store.sqlite.upgrade import PACKAGE, migration_number
+
+_LOCKS = Path("/proc/locks")
+
+
+def examine(path: str, workspace: str) -> Examination:
+    """What a file is, and whether a server has claimed it."""
+    whole = os.path.realpath(path)
+    connection = open_reader(whole)
+    try:
+        with translated():
+            number = migration_number(connection)
+            found = number and connection.execute(QUERIES.workspace_by_name, (workspace,)).get
+    finally:
+        connection.close()
+    lock = Path(f"{whole}.server-lock")
+    is_served = _is_claimed(lock)
+    return Examination(
+        f"SQLite {apsw.sqlite_lib_version()}",
+        number,
+        len(migrations_of(PACKAGE)),
+        has_workspace=bool(found),
+        is_served=is_served,
+        server_pid=_holder(lock) if is_served else None,
+    )
+
+
+def _is_claimed(lock: Path) -> bool:
+    try:
+        handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def _holder(lock: Path) -> int | None:
+    """The process that has claimed the file, where the system keeps a list."""
+    if not _LOCKS.exists():
+        return None
+    entry = re.compile(rf"FLOCK\s+\w+\s+WRITE\s+(\d+)\s+\S+:{lock.stat().st_ino}\s")
+    found = entry.search(_LOCKS.read_text(encoding="ascii"))
+    return int(found[1]) if found else None

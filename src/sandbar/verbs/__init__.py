@@ -1,0 +1,41 @@
+"""Verbs: what the house can be asked to do, declared once for every surface.
+
+This package is their door: surfaces and packs import from here.
+"""
+
+from sandbar.verbs.arguments import Arguments
+from sandbar.verbs.base import base_catalogue, base_verbs
+from sandbar.verbs.catalogue import Catalogue, Example, Verb
+from sandbar.verbs.class_tools import (
+    ClassTool,
+    class_of_tool,
+    class_tool_schema,
+    class_tools,
+    portable_keys,
+)
+from sandbar.verbs.context import Context
+from sandbar.verbs.conversation import Content, Conversation, InputRequired
+from sandbar.verbs.dispatch import dispatch
+from sandbar.verbs.schemas import class_arguments, input_schema, output_schema
+
+__all__ = [
+    "Arguments",
+    "Catalogue",
+    "ClassTool",
+    "Content",
+    "Context",
+    "Conversation",
+    "Example",
+    "InputRequired",
+    "Verb",
+    "base_catalogue",
+    "base_verbs",
+    "class_arguments",
+    "class_of_tool",
+    "class_tool_schema",
+    "class_tools",
+    "dispatch",
+    "input_schema",
+    "output_schema",
+    "portable_keys",
+]

@@ -1,0 +1,229 @@
+"""`entity.find`, `entity.query`, `entity.validate`, `search.text`: entities as they are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from sandbar.model import Create, Entity
+from sandbar.verbs.answers import Answer, Reference
+from sandbar.verbs.arguments import Arguments
+from sandbar.verbs.catalogue import Example, Verb
+from sandbar.verbs.context import Context
+from sandbar.verbs.fields import (
+    ENTITY_ALIASES,
+    SLOT_ALIASES,
+    AsOf,
+    ClassName,
+    Cursor,
+    EntityName,
+    PagedAsOf,
+    Slots,
+    moment,
+)
+from sandbar.verbs.paging import fitting, page_of_entities
+
+_HITS_DEFAULT = 20
+_HITS_MAX = 100
+
+
+class FindArguments(Arguments, frozen=True, kw_only=True):
+    """Which entity, and when."""
+
+    entity: EntityName
+    as_of: AsOf = None
+
+
+class Found(Answer, frozen=True, kw_only=True):
+    """The entity with its slots."""
+
+    entity: Entity
+
+
+class QueryArguments(PagedAsOf, frozen=True, kw_only=True):
+    """Which entities, in which order, and what of them."""
+
+    class_: ClassName = msgspec.field(name="class")
+    where: Annotated[
+        dict[str, Any] | None,
+        Meta(
+            description="{slot: value} or {slot: {op: value}}; ops = != < <= > >= in exists "
+            "starts-with contains; and, or, not; a/b.c/d follows references"
+        ),
+    ] = None
+    order_by: Annotated[str | None, Meta(description="slot, or -slot descending")] = None
+    fields: Annotated[list[str] | None, Meta(description="only these slots")] = None
+
+
+class Entities(Answer, frozen=True, kw_only=True):
+    """A page of entities as of `t`."""
+
+    entities: list[Entity]
+    t: int
+    cursor: str | None = None
+
+
+class ValidateArguments(Arguments, frozen=True, kw_only=True):
+    """A class, and the slots of a would-be instance."""
+
+    class_: ClassName = msgspec.field(name="class")
+    attributes: Slots = msgspec.field(default_factory=dict)
+
+
+class Validity(Answer, frozen=True, kw_only=True):
+    """Whether entity.create would accept it, and if not, everything that is wrong."""
+
+    is_valid: bool = msgspec.field(name="valid?")
+    errors: list[dict[str, Any]]
+
+
+class SearchArguments(Arguments, frozen=True, kw_only=True):
+    """Words, and where to look for them."""
+
+    query: Annotated[str, Meta(description="words to look for")]
+    class_: Annotated[str | None, Meta(description="only its instances")] = msgspec.field(
+        default=None, name="class"
+    )
+    limit: Annotated[int, Meta(ge=1, le=_HITS_MAX)] | None = None
+    cursor: Cursor = None
+
+
+class Hit(Reference, frozen=True, kw_only=True):
+    """An entity that has the words, best first."""
+
+    score: float
+    snippet: str
+
+
+class Hits(Answer, frozen=True, kw_only=True):
+    """A page of hits."""
+
+    hits: list[Hit]
+    cursor: str | None = None
+
+
+def find(context: Context, arguments: FindArguments) -> Found:
+    """One entity."""
+    as_of = arguments.as_of
+    return Found(
+        entity=context.db.get(arguments.entity, as_of=None if as_of is None else moment(as_of))
+    )
+
+
+def query(context: Context, arguments: QueryArguments) -> Entities:
+    """A page of entities that satisfy a filter."""
+    page = page_of_entities(
+        lambda limit, at: context.db.query(
+            arguments.class_,
+            arguments.where,
+            order_by=arguments.order_by,
+            fields=arguments.fields,
+            limit=limit,
+            cursor=arguments.cursor,
+            as_of=at,
+        ),
+        arguments.limit,
+        moment(arguments.as_of),
+    )
+    return Entities(entities=page.items, t=page.t, cursor=page.cursor)
+
+
+def validate(context: Context, arguments: ValidateArguments) -> Validity:
+    """Would entity.create accept this?"""
+    cls = context.db.schema().ident(arguments.class_)
+    errors = context.db.trial([Create(class_=cls, slots=arguments.attributes)])
+    return Validity(is_valid=not errors, errors=errors)
+
+
+def search(context: Context, arguments: SearchArguments) -> Hits:
+    """A page of entities that have the words."""
+    page = _hits(context, arguments, arguments.limit or _HITS_DEFAULT)
+    if arguments.limit is None and (room := fitting(page.hits)) < len(page.hits):
+        page = _hits(context, arguments, room)
+    return page
+
+
+def _hits(context: Context, arguments: SearchArguments, limit: int) -> Hits:
+    page = context.db.search(
+        arguments.query, class_=arguments.class_, limit=limit, cursor=arguments.cursor
+    )
+    hits = [
+        Hit(
+            entity_id=hit.entity.entity_id,
+            ident=hit.entity.ident,
+            class_=hit.entity.class_,
+            score=hit.score,
+            snippet=hit.snippet,
+        )
+        for hit in page.items
+    ]
+    return Hits(hits=hits, cursor=page.cursor)
+
+
+VERBS = (
+    Verb(
+        name="entity.find",
+        title="Find an entity",
+        description="Read one entity by id, ident or {unique slot: value}, now or in the past. "
+        "If you only know what it says, use search.text or entity.query.",
+        access="read",
+        arguments=FindArguments,
+        result=Found,
+        run=find,
+        aliases=ENTITY_ALIASES,
+        is_core=True,
+        is_point_read=True,
+        examples=(Example("By ident", {"entity": "product/mud-lord"}),),
+    ),
+    Verb(
+        name="entity.query",
+        title="Query entities",
+        description="Find entities of a class, subclasses included, by the values of slots; "
+        "filtered, sorted and paged. For words in any text use search.text.",
+        access="read",
+        arguments=QueryArguments,
+        result=Entities,
+        run=query,
+        is_core=True,
+        examples=(
+            Example(
+                "Cheap footwear, cheapest first",
+                {
+                    "class": "zorp/Footwear",
+                    "where": {"footwear/price": {"<": "100"}},
+                    "order-by": "footwear/price",
+                    "fields": ["footwear/name", "footwear/price"],
+                },
+            ),
+        ),
+    ),
+    Verb(
+        name="entity.validate",
+        title="Validate values",
+        description="Check values for a new instance of a class and report everything that is "
+        "wrong, without writing. entity.create does the same and writes.",
+        access="read",
+        arguments=ValidateArguments,
+        result=Validity,
+        run=validate,
+        aliases=SLOT_ALIASES,
+        examples=(
+            Example("A boot without a name", {"class": "zorp/Boot", "attributes": {}}),
+            Example("A good one", {"class": "zorp/Boot", "attributes": {"footwear/name": "Ok"}}),
+        ),
+    ),
+    Verb(
+        name="search.text",
+        title="Search text",
+        description="Find entities by words in any of their texts, best first, with snippets. "
+        "For exact values use entity.query.",
+        access="read",
+        arguments=SearchArguments,
+        result=Hits,
+        run=search,
+        is_core=True,
+        examples=(Example("Moon boots", {"query": "moon", "class": "zorp/Boot"}),),
+    ),
+)

@@ -1,0 +1,188 @@
+"""One tool per class: its slots are the arguments, calling it makes an instance.
+
+Names and keys have the seeds' spelling (`sandbar.class.zorp.Boot`, `boot/vacuum-rated?`) and a
+portable one that every client accepts (`sandbar_class_zorp_Boot`, `boot.vacuum-rated`). Calls take
+both. All of it is made from the metamodel once per generation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from sandbar.model import Introspection
+from sandbar.verbs.arguments import Finding, invalid
+from sandbar.verbs.catalogue import DESCRIPTION_MAX, PREFIX
+
+NAME_MAX = 45
+KEY_MAX = 64
+
+_DOTTED = f"{PREFIX}.class."
+_PORTABLE = f"{PREFIX}_class_"
+_NAME = re.compile(rf"[a-zA-Z0-9_-]{{1,{NAME_MAX}}}")
+_STRANGE = re.compile(r"[^a-zA-Z0-9_.-]")
+_WRITING: dict[str, Any] = {
+    "reason": {"type": "string", "description": "why, kept in history"},
+    "idempotency-key": {"type": "string", "description": "makes a retry safe"},
+}
+
+
+class ClassTool(msgspec.Struct, frozen=True):
+    """The tool of one concrete class."""
+
+    class_: str
+    dotted: str
+    portable: str
+    title: str
+    description: str
+
+
+class ClassCall(msgspec.Struct, frozen=True):
+    """A call of a class's tool: the slots by ident, and what every write takes."""
+
+    class_: str
+    slots: dict[str, Any]
+    reason: str | None
+    idempotency_key: str | None
+
+
+def class_tools(schema: Introspection) -> list[ClassTool]:
+    """The tools that can be listed: concrete classes whose names every client accepts."""
+    return schema.derived("class tools", lambda: list(_tools(schema)))
+
+
+def class_of_tool(schema: Introspection, name: str) -> str | None:
+    """The class whose tool has this name in any spelling, listed or not."""
+    bare = name if name.startswith(PREFIX) else f"{PREFIX}.{name}"
+    return schema.derived("class tool names", lambda: _names(schema)).get(bare)
+
+
+def is_class_tool_name(name: str) -> bool:
+    """Whether a name could be that of a class's tool."""
+    return name.startswith((_DOTTED, _PORTABLE, _DOTTED.removeprefix(f"{PREFIX}.")))
+
+
+def names_like(schema: Introspection, name: str) -> list[str]:
+    """The names of all classes' tools in the spelling of another name, for suggestions."""
+    names = schema.derived("class tool names", lambda: _names(schema))
+    if name.startswith(PREFIX):
+        return list(names)
+    return [one.removeprefix(f"{PREFIX}.") for one in names if one.startswith(_DOTTED)]
+
+
+def class_tool_schema(schema: Introspection, cls: str, *, is_portable: bool) -> dict[str, Any]:
+    """The input schema of a class's tool, with portable keys or idents. Not to be changed."""
+    return schema.derived(
+        ("class tool schema", cls, is_portable), lambda: _input(schema, cls, is_portable)
+    )
+
+
+def read_class_call(schema: Introspection, cls: str, given: Any) -> ClassCall:
+    """The slots that were given, under their idents."""
+    if not isinstance(given, Mapping):
+        found = Finding(argument="", code="argument.type", message="arguments are a JSON object")
+        raise invalid([found])
+    keys = schema.derived(("class tool keys", cls), lambda: _spellings(schema, cls))
+    slots: dict[str, Any] = {}
+    writing: dict[str, Any] = {}
+    for key, value in given.items():
+        spelling = str(key).removeprefix(":")
+        name = keys.get(spelling) or _as_ident(spelling)
+        into = writing if name in _WRITING else slots
+        if name in into:
+            found = Finding(
+                argument=spelling,
+                code="argument.twice",
+                message=f"{spelling} says the same as another argument",
+                hint=f"give only {name}",
+            )
+            raise invalid([found])
+        into[name] = value
+    return ClassCall(cls, slots, writing.get("reason"), writing.get("idempotency-key"))
+
+
+def portable_keys(idents: Iterable[str]) -> dict[str, str]:
+    """Ident to portable key: `/` becomes `.`, a last `?` goes, what is equal then is numbered."""
+    taken: set[str] = set()
+    keys = {}
+    for ident in sorted(idents):
+        plain = _STRANGE.sub("_", ident.removesuffix("?").replace("/", "."))
+        key, number = plain[:KEY_MAX], 1
+        while key in taken:
+            number += 1
+            key = f"{plain[: KEY_MAX - 6]}-{number}"
+        taken.add(key)
+        keys[ident] = key
+    return keys
+
+
+def _tools(schema: Introspection) -> Iterable[ClassTool]:
+    names = _names(schema)
+    for cls in schema.classes():
+        dotted, portable = _dotted(cls), _portable(cls)
+        is_own = names[dotted] == cls and names[portable] == cls
+        if schema.is_abstract(cls) or not is_own or _NAME.fullmatch(portable) is None:
+            continue
+        facts = schema.describe(cls)
+        text = f"Create a {cls}." + (f" {facts['doc']}" if facts["doc"] else "")
+        if len(text) > DESCRIPTION_MAX:
+            text = f"{text[: DESCRIPTION_MAX - 1]}…"
+        label = facts["label"] or cls.partition("/")[2]
+        yield ClassTool(cls, dotted, portable, f"Create {label}"[:DESCRIPTION_MAX], text)
+
+
+def _names(schema: Introspection) -> dict[str, str]:
+    """Tool name to class. Of two classes with the same tool name the first one has it."""
+    names: dict[str, str] = {}
+    for cls in schema.classes():
+        names.setdefault(_dotted(cls), cls)
+        names.setdefault(_portable(cls), cls)
+    return names
+
+
+def _dotted(cls: str) -> str:
+    return _DOTTED + cls.replace("/", ".")
+
+
+def _portable(cls: str) -> str:
+    return _PORTABLE + cls.replace("/", "_").replace(".", "_")
+
+
+def _spellings(schema: Introspection, cls: str) -> dict[str, str]:
+    """Every key under which a slot may be given, to its ident."""
+    portable = portable_keys(_writable(schema, cls))
+    idents = {ident: ident for ident in schema.slots(cls)}
+    return {key: ident for ident, key in portable.items()} | idents | {n: n for n in _WRITING}
+
+
+def _writable(schema: Introspection, cls: str) -> dict[str, Any]:
+    properties: dict[str, Any] = schema.json_schema(cls)["properties"]
+    return properties
+
+
+def _as_ident(spelling: str) -> str:
+    """What an unknown key may be meant to be, so that the refusal can suggest another."""
+    if "/" in spelling or "." not in spelling:
+        return spelling
+    namespace, _, name = spelling.rpartition(".")
+    return f"{namespace}/{name}"
+
+
+def _input(schema: Introspection, cls: str, is_portable: bool) -> dict[str, Any]:
+    whole = schema.json_schema(cls)
+    keys = {name: name for name in whole["properties"]}
+    if is_portable:
+        keys = portable_keys(whole["properties"])
+    properties = {}
+    for ident, slot in whole["properties"].items():
+        described = dict(slot)
+        if is_portable:
+            described["description"] = f"{ident}: {slot.get('description', '')}".rstrip(": ")
+        properties[keys[ident]] = described
+    result: dict[str, Any] = {"type": "object", "properties": properties | _WRITING}
+    if whole.get("required"):
+        result["required"] = [keys[ident] for ident in whole["required"]]
+    return result

@@ -1,0 +1,95 @@
+"""The one turnstile: every call of every surface passes here, and only Problems come out.
+
+Find the verb, ask whether the caller may, read the arguments, run, answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sandbar.errors import Fault, Forbidden, NotFound, Problem
+from sandbar.faults import log_fault
+from sandbar.model import did_you_mean
+from sandbar.verbs.base.writing import Created, create_entity
+from sandbar.verbs.catalogue import PREFIX, Ready
+from sandbar.verbs.class_tools import (
+    class_of_tool,
+    is_class_tool_name,
+    names_like,
+    read_class_call,
+)
+from sandbar.verbs.context import Context
+
+_SHOWN_MAX = 80
+
+
+def dispatch(context: Context, name: str, arguments: Mapping[str, Any]) -> Any:
+    """Call a verb under any of its spellings, or a class's tool."""
+    ready = context.catalogue.ready(name)
+    try:
+        if ready is None:
+            answer = _call_class_tool(context, name, arguments)
+        else:
+            answer = _call(context, ready, arguments)
+    except Problem:
+        raise
+    except Exception as error:
+        fault_id = log_fault("verb.failed", error)
+        raise Fault(
+            "verb.failed",
+            f"something went wrong; the log has it as {fault_id}",
+            hint="retry; if it happens again, report the id",
+            data={"id": fault_id},
+        ) from error
+    # The audit row is written here, and where a Problem passes above: name, outcome, duration.
+    return answer
+
+
+def _call(context: Context, ready: Ready, arguments: Mapping[str, Any]) -> Any:
+    verb = ready.verb
+    if not context.db.caller.may(verb.access):
+        raise _forbidden(context, verb.name, verb.access)
+    return verb.run(context, ready.read(arguments))
+
+
+def _call_class_tool(context: Context, name: str, arguments: Mapping[str, Any]) -> Created:
+    if not is_class_tool_name(name):
+        raise _unknown(context, name)
+    schema = context.db.schema()
+    cls = class_of_tool(schema, name)
+    if cls is None:
+        raise _unknown(context, name)
+    if not context.db.caller.may("write"):
+        raise _forbidden(context, name, "write")
+    call = read_class_call(schema, cls, arguments)
+    return create_entity(context, cls, call.slots, call.reason, call.idempotency_key)
+
+
+def _forbidden(context: Context, name: str, access: str) -> Forbidden:
+    return Forbidden(
+        "verb.forbidden",
+        f"a {context.db.caller.role} may not call {name[:_SHOWN_MAX]}",
+        hint=f"it takes {access} access; ask an admin for another role",
+        data={"verb": name[:_SHOWN_MAX], "needs": access},
+    )
+
+
+def _unknown(context: Context, name: str) -> NotFound:
+    """The refusal names the verbs in the spelling that the caller uses."""
+    visible = context.catalogue.visible_to(context.db.caller)
+    if name.startswith(f"{PREFIX}_"):
+        available = [verb.portable for verb in visible]
+    elif name.startswith(f"{PREFIX}."):
+        available = [verb.dotted for verb in visible]
+    else:
+        available = [verb.name for verb in visible]
+    candidates = list(available)
+    if is_class_tool_name(name):
+        candidates += names_like(context.db.schema(), name)
+    return NotFound(
+        "verb.unknown",
+        f"there is no verb {name[:_SHOWN_MAX]}",
+        hint=did_you_mean(name, candidates) or "data.available lists the verbs",
+        data={"available": available},
+    )

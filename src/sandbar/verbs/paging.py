@@ -1,0 +1,74 @@
+"""Pages: bounded in items and in bytes, continued by an opaque cursor."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from sandbar.errors import Incorrect
+from sandbar.model import Page
+
+PAGE_BYTES = 32_000
+_ENVELOPE = 600  # room for the rest of an answer
+_ITEMS_DEFAULT = 1000
+_ENTITIES_DEFAULT = 50
+
+T = TypeVar("T")
+
+
+def fitting(items: Sequence[Any]) -> int:
+    """How many of the items a page has room for: at least one."""
+    if len(msgspec.json.encode(items)) <= PAGE_BYTES - _ENVELOPE:
+        return len(items)
+    room = PAGE_BYTES - _ENVELOPE
+    for count, item in enumerate(items):
+        room -= len(msgspec.json.encode(item)) + 1
+        if room < 0:
+            return max(count, 1)
+    return len(items)
+
+
+def page_of_names(
+    names: Sequence[str], limit: int | None, cursor: str | None
+) -> tuple[list[str], str | None]:
+    """One page of sorted names, and the cursor of the next."""
+    start = 0 if cursor is None else bisect_right(names, read_word(cursor, str))
+    page = list(names[start : start + (limit or _ITEMS_DEFAULT)])
+    if limit is None:
+        page = page[: fitting(page)]
+    is_last = start + len(page) >= len(names)
+    return page, None if is_last else write_word(page[-1])
+
+
+def page_of_entities(ask: Callable[[int, Any], Page], limit: int | None, as_of: Any) -> Page:
+    """One page of a query that `ask` answers (limit, as-of).
+
+    A page that nobody asked to be that long is asked for again, shorter and at its moment.
+    """
+    page = ask(limit or _ENTITIES_DEFAULT, as_of)
+    if limit is None:
+        room = fitting(page.items)
+        if room < len(page.items):
+            page = ask(room, page.t if as_of is None else as_of)
+    return page
+
+
+def write_word(value: Any) -> str:
+    """A place in a list as an opaque word."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(value)).decode().rstrip("=")
+
+
+def read_word(word: str, kind: type[T]) -> T:
+    """The place behind a word."""
+    try:
+        text = base64.urlsafe_b64decode(word + "=" * (-len(word) % 4))
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.MsgspecError, binascii.Error, ValueError) as error:
+        raise Incorrect(
+            "cursor.malformed", "this is no cursor", hint="use the cursor of the last page as it is"
+        ) from error

@@ -1,0 +1,75 @@
+"""Databases for the tests of access: a place of each kind, and a workspace with accounts in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from sandbar.model import Workspace
+from sandbar.store.api import Store
+from sandbar.store.postgres.install import install
+from sandbar.store.postgres.store import PostgresStore
+from sandbar.store.sqlite.store import SqliteStore
+from tests.access.world import World
+from tests.postgres_server import PostgresServer
+
+
+class Place:
+    """A database that can be opened more than once, as other processes would."""
+
+    def __init__(self, dialect: str, address: str) -> None:
+        self.dialect = dialect
+        self.address = address
+        self.name = f"test-{uuid4()}"
+        self._opened: list[Store] = []
+
+    def store(self) -> Store:
+        """Open it once more."""
+        kind = SqliteStore if self.dialect == "sqlite" else PostgresStore
+        store: Store = kind(self.address)
+        self._opened.append(store)
+        return store
+
+    def workspace(self, name: str | None = None) -> Workspace:
+        """A workspace, over a connection of its own."""
+        return Workspace.open(self.store(), name or self.name)
+
+    def close(self) -> None:
+        """Close all that was opened."""
+        while self._opened:
+            self._opened.pop().close()
+
+
+@pytest.fixture(scope="session")
+def access_postgres(postgres_server: PostgresServer) -> Iterator[str]:
+    """A PostgreSQL database with our tables, shared by the tests of access."""
+    url = postgres_server.create_database()
+    yield install(url)
+    postgres_server.drop_database(url)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """A database of each kind in turn."""
+    if request.param == "sqlite":
+        address = str(tmp_path / "test.db")
+    else:
+        address = request.getfixturevalue("access_postgres")
+    place = Place(request.param, address)
+    yield place
+    place.close()
+
+
+@pytest.fixture
+def workspace(place: Place) -> Workspace:
+    """A new workspace."""
+    return place.workspace()
+
+
+@pytest.fixture
+def world(place: Place) -> World:
+    """A workspace in which an attacker has a writer's account."""
+    return World(place.workspace(), place.name)

@@ -1,0 +1,288 @@
+"""Signing in: the table of what can be wrong, and that nothing counts longer than it should."""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+
+import pytest
+
+from sandbar import clock
+from sandbar.access import (
+    Caller,
+    Houses,
+    add_account,
+    install_access,
+    revoke,
+    set_role,
+    sign_in,
+    sign_in_at_once,
+    verdicts,
+)
+from sandbar.errors import Forbidden, Problem, TooMany, Unauthenticated
+from sandbar.model import Workspace
+from tests.access.conftest import Place
+
+KEY = "super-secret-mcp-key"
+TOKEN = f"Bearer claude:{KEY}"
+
+
+@pytest.fixture
+def houses(place: Place, workspace: Workspace) -> Houses:
+    """The workspace with the account of seed 000."""
+    add_account(workspace, "claude", KEY)
+    return Houses(
+        lambda name: workspace if name == place.name else place.workspace(name), place.name
+    )
+
+
+def refusal(houses: Houses, header: str | None) -> Problem:
+    with pytest.raises(Problem) as caught:
+        sign_in(houses, header)
+    return caught.value
+
+
+def account_id(workspace: Workspace, name: str = "claude") -> int:
+    return workspace.get({"auth/service-name": f"service/{name}"}).entity_id
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        TOKEN,
+        f"bearer claude:{KEY}",
+        f"BEARER   claude:{KEY} ",
+        f"Bearer service/claude:{KEY}",
+        f"Bearer :service/claude:{KEY}",
+    ],
+)
+def test_a_service_and_its_key(houses: Houses, workspace: Workspace, header: str) -> None:
+    expected = Caller("service/claude", "writer", houses.default, account_id(workspace))
+    assert sign_in(houses, header) == expected
+    assert sign_in(houses, header) == expected
+
+
+@pytest.mark.parametrize(
+    ("header", "code", "message"),
+    [
+        (None, "auth.missing", "Bearer token required"),
+        ("", "auth.missing", "Bearer token required"),
+        ("   ", "auth.missing", "Bearer token required"),
+        ("Bearer", "auth.malformed", "Bearer token required"),
+        ("Bearer no-colon", "auth.malformed", "Bearer token required"),
+        ("Bearer :", "auth.malformed", "Bearer token required"),
+        ("Bearer claude:", "auth.malformed", "Bearer token required"),
+        (f"Bearer :{KEY}", "auth.malformed", "Bearer token required"),
+        (f"Basic claude:{KEY}", "auth.malformed", "Bearer token required"),
+        (f"claude:{KEY}", "auth.malformed", "Bearer token required"),
+        (f"Bearer {'x' * 700}:{KEY}", "auth.malformed", "Bearer token required"),
+        (f"Bearer nobody:{KEY}", "auth.unknown", "invalid token"),
+        (f"Bearer not a name:{KEY}", "auth.unknown", "invalid token"),
+        (f"Bearer other/claude:{KEY}", "auth.unknown", "invalid token"),
+        ("Bearer claude:wrong-key", "auth.mismatch", "invalid token"),
+        (f"Bearer claude:{KEY}x", "auth.mismatch", "invalid token"),
+        ("Bearer claude:\ud800", "auth.mismatch", "invalid token"),
+        (f"Bearer sk-sand-{'0' * 64}", "auth.unknown", "invalid token"),
+        (f"Bearer claude:sk-sand-{'0' * 64}", "auth.mismatch", "invalid token"),
+        ("Bearer sk-", "auth.unknown", "invalid token"),
+    ],
+)
+def test_what_can_be_wrong(houses: Houses, header: str | None, code: str, message: str) -> None:
+    problem = refusal(houses, header)
+    assert isinstance(problem, Unauthenticated)
+    assert (problem.code, problem.message) == (code, message)
+
+
+def test_a_minted_key_alone_and_with_its_name(houses: Houses, workspace: Workspace) -> None:
+    made = add_account(workspace, "bot", role="reader")
+    assert made.is_minted and len(made.token) == len("sk-sand-") + 64
+    caller = sign_in(houses, f"Bearer {made.token}")
+    assert (caller.principal, caller.role) == ("service/bot", "reader")
+    assert sign_in(houses, f"Bearer bot:{made.token}") == caller
+    assert refusal(houses, f"Bearer claude:{made.token}").code == "auth.mismatch"
+    assert refusal(houses, f"Bearer {made.token[:-1]}").code == "auth.unknown"
+    assert refusal(houses, f"Bearer {made.token.upper()}").code == "auth.malformed"
+
+
+def test_a_minted_key_belongs_to_its_own_workspace(houses: Houses, place: Place) -> None:
+    other = place.workspace(f"{place.name}-other")
+    made = add_account(other, "bot", role="admin")
+    assert sign_in(houses, f"Bearer {made.token}").workspace == f"{place.name}-other"
+    # By name and chosen key only the server's own workspace is asked.
+    add_account(other, "elsewhere", KEY)
+    assert refusal(houses, f"Bearer elsewhere:{KEY}").code == "auth.unknown"
+
+
+def test_revoking_counts_from_the_next_request_on(houses: Houses, place: Place) -> None:
+    other = place.workspace()  # as another process would
+    first, second = add_account(other, "a").token, add_account(other, "b").token
+    for token in (first, second):
+        sign_in(houses, f"Bearer {token}")
+    sign_in(houses, TOKEN)
+
+    revoke(other, first)
+    problem = refusal(houses, f"Bearer {first}")
+    assert isinstance(problem, Forbidden) and problem.code == "auth.revoked"
+    revoke(other, "b")
+    assert refusal(houses, f"Bearer {second}").code == "auth.inactive"
+    revoke(other, "claude")
+    assert refusal(houses, TOKEN).code == "auth.inactive"
+
+
+def test_another_role_or_key_counts_at_once(houses: Houses, place: Place) -> None:
+    other = place.workspace()
+    assert sign_in(houses, TOKEN).role == "writer"
+    set_role(other, "claude", "reader")
+    assert sign_in(houses, TOKEN).role == "reader"
+    id = account_id(other)
+    change = {"op": "update", "entity": id, "set": {"auth/api-key-hash": "another-key"}}
+    other.transact([change], principal="admin")  # no document changes by that
+    assert refusal(houses, TOKEN).code == "auth.mismatch"
+    assert sign_in(houses, "Bearer claude:another-key").role == "reader"
+    other.transact([{"op": "delete", "entity": id}], principal="admin")
+    assert refusal(houses, "Bearer claude:another-key").code == "auth.unknown"
+
+
+def test_an_account_that_was_revoked_gets_a_new_key(houses: Houses, workspace: Workspace) -> None:
+    old = add_account(workspace, "bot").token
+    revoke(workspace, "bot")
+    new = add_account(workspace, "bot", role="admin").token
+    assert sign_in(houses, f"Bearer {new}").role == "admin"
+    assert refusal(houses, f"Bearer {old}").code == "auth.revoked"
+
+
+def test_other_writes_change_nothing_for_who_is_signed_in(
+    houses: Houses, workspace: Workspace
+) -> None:
+    token = add_account(workspace, "bot").token
+    callers = {sign_in(houses, TOKEN), sign_in(houses, f"Bearer {token}")}
+    for n in range(3):
+        workspace.define({f"x/p{n}": {"dt/range": "db.type/string"}}, {}, principal="admin")
+        # At once: the verdict on the chosen key is still known, whatever else has happened.
+        assert sign_in_at_once(houses, TOKEN) in callers
+        assert {sign_in(houses, TOKEN), sign_in(houses, f"Bearer {token}")} == callers
+
+
+def test_an_account_expires(
+    houses: Houses, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = clock.now_us() + 3_600_000_000
+    set_ = {"auth/expires-at": clock.instant_text(end)}
+    change = {"op": "update", "entity": account_id(workspace), "set": set_}
+    workspace.transact([change], principal="admin")
+    assert sign_in(houses, TOKEN).role == "writer"
+    monkeypatch.setattr(clock, "now_us", lambda: end - 1)
+    assert sign_in(houses, TOKEN).role == "writer"
+    monkeypatch.setattr(clock, "now_us", lambda: end)
+    assert refusal(houses, TOKEN).code == "auth.expired"
+
+
+def test_an_account_without_a_role_does_not_sign_in(houses: Houses, workspace: Workspace) -> None:
+    change = {"op": "update", "entity": account_id(workspace), "set": {"auth/roles": None}}
+    workspace.transact([change], principal="admin")
+    assert refusal(houses, TOKEN).code == "auth.inactive"
+
+
+def test_what_only_looks_like_an_account_is_none(houses: Houses, workspace: Workspace) -> None:
+    slots = ["auth/service-name", "auth/api-key-hash", "auth/roles", "auth/active?"]
+    workspace.define({}, {"x/LookAlike": {"dt/slots": slots}}, principal="admin")
+    given = {"auth/service-name": "service/fake", "auth/api-key-hash": KEY, "auth/roles": ["admin"]}
+    create = {"op": "create", "class": "x/LookAlike", "slots": given}
+    workspace.transact([create], principal="admin")
+    assert refusal(houses, f"Bearer fake:{KEY}").code == "auth.unknown"
+
+
+def test_an_account_made_by_the_generic_verbs_signs_in(
+    houses: Houses, workspace: Workspace
+) -> None:
+    # Seed 000 makes its account like this; the slot hashes what it is given.
+    given = {"auth/service-name": ":service/seed", "auth/api-key-hash": KEY, "auth/active?": True}
+    create = {"op": "create", "class": "auth/ServiceAccount", "slots": given}
+    workspace.transact([create], principal="admin")
+    assert sign_in(houses, f"Bearer seed:{KEY}").role == "writer"
+
+
+def test_a_workspace_without_accounts_knows_nobody(place: Place, workspace: Workspace) -> None:
+    houses = Houses(lambda name: workspace, place.name)
+    assert refusal(houses, TOKEN).code == "auth.unknown"
+    assert refusal(houses, f"Bearer sk-sand-{'0' * 64}").code == "auth.unknown"
+    install_access(workspace)
+    t = workspace.last_t()
+    install_access(workspace)
+    assert workspace.last_t() == t, "installing twice must change nothing"
+
+
+def test_an_unknown_name_takes_as_long_as_a_wrong_key(houses: Houses) -> None:
+    def median_s(name: str) -> float:
+        times = []
+        for n in range(9):
+            began = time.perf_counter()
+            refusal(houses, f"Bearer {name}:wrong-key-{n}")
+            times.append(time.perf_counter() - began)
+        return statistics.median(times)
+
+    known, unknown = median_s("claude"), median_s("nobody")
+    assert 0.3 < known / unknown < 3, (known, unknown)
+    assert unknown > 0.002, "the dummy comparison was not made"
+
+
+def test_nobodys_hash_is_made_like_every_other(workspace: Workspace) -> None:
+    install_access(workspace)
+    made = add_account(workspace, "x", KEY).account.entity_id
+    hashed = workspace.credentials.hash_of(made, "auth/api-key-hash")
+    assert hashed is not None
+    assert hashed.split("$")[:4] == verdicts.NOBODYS_HASH.split("$")[:4]
+    assert len(hashed) == len(verdicts.NOBODYS_HASH)
+
+
+def test_a_new_key_is_not_checked_at_once(houses: Houses, place: Place) -> None:
+    assert sign_in_at_once(houses, TOKEN) is None
+    caller = sign_in(houses, TOKEN)
+    assert sign_in_at_once(houses, TOKEN) == caller
+
+
+def test_many_requests_with_one_key_are_one_check(
+    houses: Houses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks: list[int] = []
+    slow = verdicts.Verdicts._check
+
+    def counted(self: verdicts.Verdicts, hashed: str | None, candidate: str) -> bool:
+        checks.append(1)
+        return slow(self, hashed, candidate)
+
+    monkeypatch.setattr(verdicts.Verdicts, "_check", counted)
+    roles: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: roles.append(sign_in(houses, TOKEN).role))
+        for _ in range(40)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert roles == ["writer"] * 40
+    assert len(checks) == 1
+
+
+def test_only_so_many_keys_are_checked_at_once(houses: Houses) -> None:
+    held = [houses.verdicts._waiting.acquire() for _ in range(18)]
+    problem = refusal(houses, "Bearer claude:some-guess")
+    assert isinstance(problem, TooMany) and problem.code == "auth.busy"
+    for _ in held:
+        houses.verdicts._waiting.release()
+    assert refusal(houses, "Bearer claude:some-guess").code == "auth.mismatch"
+
+
+def test_nothing_of_a_token_is_kept_in_the_clear(houses: Houses, workspace: Workspace) -> None:
+    token = add_account(workspace, "bot").token
+    for header in (TOKEN, f"Bearer {token}", "Bearer claude:wrong-key"):
+        try:
+            sign_in(houses, header)
+        except Problem:
+            pass
+    kept = repr([vars(houses), vars(houses.verdicts)])
+    assert KEY not in kept and token not in kept and "wrong-key" not in kept
+    history = workspace.history(account_id(workspace, "bot"))
+    assert token not in repr(history) and KEY not in repr(workspace.query("auth/Principal"))

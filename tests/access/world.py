@@ -1,0 +1,133 @@
+"""A workspace with something to steal, and a look at everything that an attacker must not change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sandbar.access import (
+    Caller,
+    Guarded,
+    Houses,
+    Role,
+    add_account,
+    install_access,
+    local_caller,
+    revoke,
+    sign_in,
+)
+from sandbar.errors import Problem
+from sandbar.model import Workspace
+
+PROPERTIES: dict[str, dict[str, Any]] = {
+    "shop/name": {"dt/range": "db.type/string"},
+    "shop/part": {"dt/range": "dt/Resource", "dt/component?": True},
+    "shop/friend": {"dt/range": "dt/Resource"},
+    "staff/desk": {"dt/range": "shop/Item"},
+    "auth/boss": {"dt/range": "auth/Principal"},
+}
+CLASSES: dict[str, dict[str, Any]] = {
+    "shop/Item": {
+        "dt/subclass-of": ["dt/Ref"],
+        "dt/slots": ["shop/name", "shop/part", "shop/friend"],
+    },
+    "shop/Empty": {"dt/subclass-of": ["dt/Ref"]},
+    # A class of access that is not named like one.
+    "staff/Robot": {
+        "dt/subclass-of": ["auth/ServiceAccount"],
+        "dt/slots": ["staff/desk", "auth/boss"],
+    },
+}
+
+
+class World:
+    """Accounts of every kind, an admin's class below those of access, and a shop."""
+
+    def __init__(self, workspace: Workspace, name: str) -> None:
+        self.workspace, self.name = workspace, name
+        self.houses = Houses(lambda _: workspace, name)
+        install_access(workspace)
+        workspace.define(PROPERTIES, CLASSES, principal="admin")
+        self.root_token = add_account(workspace, "root", role="admin").token
+        self.root = self._id("root")
+        self.mallorys_token = add_account(workspace, "mallory").token
+        self.mallory = self._id("mallory")
+        self.old = add_account(workspace, "old", role="admin").account.entity_id
+        revoke(workspace, "old")
+        self.desk = self._make("shop/Item", {"db/ident": "item/desk", "shop/name": "a desk"})
+        self.item = self._make("shop/Item", {"db/ident": "item/one", "shop/name": "one"})
+        self.robot = self._make(
+            "staff/Robot",
+            {
+                "db/ident": "robot/one",
+                "auth/service-name": "service/robot",
+                "auth/roles": ["admin"],
+                "auth/principal-name": "Robbie the robot",
+                "auth/expires-at": "2020-01-01T00:00:00Z",
+                "staff/desk": self.desk,
+                "auth/boss": self.root,
+            },
+        )
+        self.gone = self._make(
+            "auth/ServiceAccount", {"auth/service-name": "service/gone", "auth/roles": ["admin"]}
+        )
+        workspace.transact([{"op": "delete", "entity": self.gone}], principal="admin")
+
+    def as_role(self, role: Role) -> Guarded:
+        """The workspace as an account with this role has it."""
+        caller = Caller("service/mallory", role, self.name, self.mallory)
+        return Guarded(self.workspace, caller)
+
+    def as_admin(self) -> Guarded:
+        """The workspace without any guard."""
+        return Guarded(self.workspace, local_caller(self.name))
+
+    def treasure(self) -> dict[str, Any]:
+        """All that belongs to admins: accounts, their hashes, definitions, who can sign in."""
+        ws = self.workspace
+        accounts = ws.query("auth/Principal", limit=1000).items
+        schema = ws.schema()
+        definitions = (
+            ws.query("dt/Class", limit=1000).items + ws.query("dt/Property", limit=1000).items
+        )
+        return {
+            "accounts": {a.entity_id: (a.class_, a.slots) for a in accounts},
+            "hashes": {
+                a.entity_id: ws.credentials.hash_of(a.entity_id, "auth/api-key-hash")
+                for a in accounts
+            },
+            "definitions": {
+                d.entity_id: d.slots for d in definitions if self._is_admins(d.entity_id, d.ident)
+            },
+            "holders": [
+                c for c in schema.classes() if any(s.startswith("auth/") for s in schema.slots(c))
+            ],
+            "inverses": [
+                d.ident for d in definitions if str(d.get("dt/inverse-of")).startswith("auth/")
+            ],
+            "heirs": sorted(schema.subclasses("auth/Principal")),
+            "mallory": self._role(f"Bearer {self.mallorys_token}"),
+            "root": self._role(f"Bearer {self.root_token}"),
+            "squatted": sorted(
+                str(e.ident)
+                for e in ws.query("shop/Item", limit=1000).items
+                if str(e.ident).startswith(("auth/", "dt/", "db/"))
+            ),
+        }
+
+    def _is_admins(self, id: int, ident: str | None) -> bool:
+        """What was defined before the attack, or bears a name that only admins may give."""
+        namespace = str(ident).partition("/")[0]
+        return id < self.root or namespace in ("auth", "dt", "db")
+
+    def _role(self, header: str) -> str:
+        try:
+            return sign_in(self.houses, header).role
+        except Problem as problem:
+            return problem.code
+
+    def _make(self, class_: str, slots: dict[str, Any]) -> int:
+        operation = {"op": "create", "class": class_, "slots": slots}
+        return self.workspace.transact([operation], principal="admin").entity_id
+
+    def _id(self, name: str) -> int:
+        return self.workspace.get({"auth/service-name": f"service/{name}"}).entity_id

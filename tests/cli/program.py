@@ -1,0 +1,114 @@
+"""The real program `sandbar`, run as a person runs it: no variable of the tests' own reaches it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+PROGRAM = Path(sys.executable).parent / "sandbar"
+Answer = subprocess.CompletedProcess[str]
+
+_READY = re.compile(r"Sandbar is ready at (http://\S+/mcp)\n")
+_READY_S_MAX = 30
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment without settings of Sandbar but these."""
+    plain = {key: value for key, value in os.environ.items() if not key.startswith("SANDBAR_")}
+    return plain | {"COLUMNS": "100"} | dict(extra or {})
+
+
+def run(*words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Answer:
+    """The program's answer to a command line."""
+    return subprocess.run(
+        [str(PROGRAM), *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=cwd,
+        env=environment(env),
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def run_well(*words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
+    """What the program prints, if all goes well."""
+    answer = run(*words, cwd=cwd, env=env)
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
+
+
+class Running:
+    """A server that is ready."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.said = ""
+        self._lines = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.url = self.wait_for(_READY)[1]
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            with self._lines:
+                self.said += line
+                self._lines.notify_all()
+        with self._lines:
+            self.said += "\n<end>\n"
+            self._lines.notify_all()
+
+    def wait_for(self, wanted: re.Pattern[str]) -> re.Match[str]:
+        """The first match in what the server says on stdout."""
+        with self._lines:
+            self._lines.wait_for(
+                lambda: wanted.search(self.said) or "<end>" in self.said, _READY_S_MAX
+            )
+            found = wanted.search(self.said)
+        if found is None:
+            self.process.kill()
+            raise AssertionError(f"{wanted.pattern!r} is not in {self.said!r}; {self._errors()}")
+        return found
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
+        """Ask the server to end and wait; returns its log."""
+        self.process.send_signal(how)
+        self.process.wait(timeout=30)
+        return self._errors()
+
+    def _errors(self) -> str:
+        assert self.process.stderr is not None
+        return self.process.stderr.read()
+
+
+@contextmanager
+def serving(
+    *words: str, cwd: Path | None = None, command: str = "serve", port: str = "0"
+) -> Iterator[Running]:
+    """A server on a free port, ended afterwards."""
+    process = subprocess.Popen(
+        [str(PROGRAM), command, "--port", port, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        cwd=cwd,
+        env=environment(),
+    )
+    try:
+        yield Running(process)
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdout, process.stderr):
+            assert pipe is not None
+            pipe.close()

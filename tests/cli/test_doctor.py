@@ -1,0 +1,82 @@
+"""`sandbar doctor` and `sandbar pack`: what they say, and that looking changes nothing."""
+
+from __future__ import annotations
+
+import re
+import socket
+from pathlib import Path
+
+import sandbar
+from tests.cli.program import Answer, run, run_well, serving
+
+
+def verdicts(answer: Answer) -> dict[str, str]:
+    """Name of each check and its verdict."""
+    found = re.findall(r"^(ok|warn|fail)\s+([^:]+):", answer.stdout, re.MULTILINE)
+    return {name: verdict for verdict, name in found}
+
+
+def test_a_folder_without_a_database(tmp_path: Path) -> None:
+    answer = run("doctor", "--port", "0", cwd=tmp_path)
+    assert answer.returncode == 0
+    said = verdicts(answer)
+    assert said == {"Python": "ok", "SQLite": "ok", "disk": "ok", "database": "warn", "port": "ok"}
+    assert list(tmp_path.iterdir()) == [], "a look must make nothing"
+
+
+def test_a_database_with_and_without_accounts(tmp_path: Path) -> None:
+    run_well("pack", "add", "zorp", cwd=tmp_path)
+    answer = run("doctor", "--port", "0", cwd=tmp_path)
+    said = verdicts(answer)
+    assert said.pop("accounts") == "warn"
+    assert set(said.values()) == {"ok"}
+    assert re.search(r"workspace main: \d+ transactions, \d+ classes, \d+ entities", answer.stdout)
+    run_well("account", "add", "claude", cwd=tmp_path)
+    assert verdicts(run("doctor", "--port", "0", cwd=tmp_path))["accounts"] == "ok"
+    other = run("doctor", "--port", "0", "--workspace", "other", cwd=tmp_path)
+    assert verdicts(other)["workspace other"] == "warn"
+
+
+def test_it_names_the_server_of_a_file(tmp_path: Path) -> None:
+    with serving(cwd=tmp_path) as running:
+        told = run_well("doctor", "--port", "0", cwd=tmp_path)
+        assert f"process {running.process.pid} serves this file" in told
+    assert "none runs on this file" in run_well("doctor", "--port", "0", cwd=tmp_path)
+
+
+def test_what_is_broken_fails_with_advice(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("no database at all, but some text", encoding="utf-8")
+    answer = run("doctor", "--database", "text.db", cwd=tmp_path)
+    assert answer.returncode == 1
+    assert verdicts(answer)["database"] == "fail"
+    answer = run("doctor", "--database", "no/folder/x.db", cwd=tmp_path)
+    assert (answer.returncode, verdicts(answer)["disk"]) == (1, "fail")
+    answer = run("doctor", "--database", "postgresql://nobody@127.0.0.1:1/x", cwd=tmp_path)
+    assert (answer.returncode, verdicts(answer)["database"]) == (1, "fail")
+
+
+def test_a_taken_port_is_a_warning(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        answer = run("doctor", "--port", str(taken.getsockname()[1]), cwd=tmp_path)
+    assert (answer.returncode, verdicts(answer)["port"]) == (0, "warn")
+
+
+def test_packs_are_listed_and_added(tmp_path: Path) -> None:
+    listed = run_well("pack", "list", cwd=tmp_path)
+    assert "zorp" in listed
+    assert not re.search(r"^zorp.*\byes\b", listed, re.MULTILINE)
+    assert list(tmp_path.iterdir()) == [], "a list must make nothing"
+    first = run_well("pack", "add", "zorp", cwd=tmp_path)
+    assert re.fullmatch(r"zorp: \d+ definitions, (\d+) entities, \1 of them new\n", first)
+    assert "0 of them new" in run_well("pack", "add", "zorp", cwd=tmp_path)
+    assert re.search(r"^zorp.*\byes\b", run_well("pack", "list", cwd=tmp_path), re.MULTILINE)
+    with sandbar.open(tmp_path / "sandbar.db") as db:
+        assert db.query("zorp/Footwear", limit=1).items
+
+
+def test_a_pack_s_folder_is_added_by_its_path(tmp_path: Path) -> None:
+    folder = tmp_path / "garden"
+    folder.mkdir()
+    (folder / "pack.json").write_text('{"name": "garden", "title": "A garden"}')
+    run_well("pack", "add", "zorp", "./garden", cwd=tmp_path)
+    assert re.search(r"^garden\s+A garden\s+yes", run_well("pack", "list", cwd=tmp_path), re.M)

@@ -1,0 +1,1 @@
+"""The official MCP conformance suites against a live server."""

@@ -1,0 +1,24 @@
+"""One server with the pack zorp for each module, on SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.mcp.served import Served, serving
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A running server."""
+    path: Path = tmp_path_factory.mktemp("served") / "shop.db"
+    with serving(path) as running:
+        yield running
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Tests that are coroutines run on asyncio, as the server does."""
+    return "asyncio"

@@ -1,0 +1,53 @@
+"""The server over standard input and output, as desktop clients start it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters
+
+import sandbar
+
+pytestmark = pytest.mark.anyio
+
+_SANDBAR = str(Path(sys.executable).parent / "sandbar")
+
+
+def _command(path: Path) -> StdioServerParameters:
+    return StdioServerParameters(command=_SANDBAR, args=["stdio", "--database", str(path)])
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+async def test_a_desktop_client(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "desk.db"
+    with await anyio.to_thread.run_sync(sandbar.open, path) as db:
+        await anyio.to_thread.run_sync(db.load_pack, "zorp")
+        async with Client(_command(path), mode=mode) as client:
+            tools = {tool.name for tool in (await client.list_tools()).tools}
+            assert "sandbar_entity_create" in tools
+            slots = {"db/ident": "desk/one", "footwear/name": "One"}
+            made = await client.call_tool(
+                "sandbar_entity_create", {"class": "zorp/Boot", "attributes": slots}
+            )
+            assert not made.is_error, made.content
+            read = await client.read_resource("mcp://sandbar/zorp/Boot/desk/one")
+            assert json.loads(read.contents[0].text)["ident"] == "desk/one"  # type: ignore[union-attr]
+        found = await anyio.to_thread.run_sync(db.get, "desk/one")
+        assert found["footwear/name"] == "One"
+
+
+async def test_news_from_another_process(tmp_path: Path) -> None:
+    path = tmp_path / "news.db"
+    with await anyio.to_thread.run_sync(sandbar.open, path) as db:
+        async with Client(_command(path), mode="2026-07-28") as client:
+            async with client.listen(tools_list_changed=True) as events:
+                define = {"news/Thing": {"dt/subclass-of": "dt/Resource"}}
+                await anyio.to_thread.run_sync(lambda: db.define(classes=define))
+                with anyio.fail_after(5):
+                    async for event in events:
+                        assert type(event).__name__ == "ToolsListChanged"
+                        break

@@ -1,0 +1,1 @@
+"""Real MCP clients against a live server."""

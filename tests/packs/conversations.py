@@ -1,0 +1,65 @@
+"""A scripted client: what it declares and answers, and a record of what it was told and asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sandbar.access import Guarded
+from sandbar.packs import PackCode, code_of, loaded_packs
+from sandbar.verbs.catalogue import Catalogue
+from sandbar.verbs.context import Context
+from sandbar.verbs.dispatch import dispatch
+
+ALL_CAPABILITIES: dict[str, Any] = {"sampling": {}, "elicitation": {}, "roots": {}}
+
+
+class ScriptedClient:
+    """A `Conversation`: live if it has answers by method, else by what comes with the request."""
+
+    def __init__(
+        self,
+        capabilities: dict[str, Any] | None = None,
+        *,
+        live: dict[str, dict[str, Any]] | None = None,
+        responses: dict[str, Any] | None = None,
+        state: str | None = None,
+    ) -> None:
+        self.client_capabilities = ALL_CAPABILITIES if capabilities is None else capabilities
+        self.input_responses = responses
+        self.request_state = state
+        self.can_ask = live is not None
+        self._live = live or {}
+        self.told: list[tuple[Any, ...]] = []
+
+    def progress(self, done: float, total: float | None, message: str | None) -> None:
+        """Note how far the work has come."""
+        self.told.append(("progress", done, total))
+
+    def log(self, level: str, data: Any, logger: str | None) -> None:
+        """Note what is going on."""
+        self.told.append(("log", level, data))
+
+    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Note the question and answer it from the script."""
+        self.told.append(("ask", method, params))
+        return self._live[method]
+
+    def state_is_new(self, state: str | None) -> bool:
+        """Whether a round brings another state than the one before, if it brings any."""
+        return state is None or state != self.request_state
+
+    def close_stream(self) -> None:
+        """Note that the stream has ended."""
+        self.told.append(("close",))
+
+
+def in_context(db: Guarded, client: ScriptedClient | None = None) -> tuple[Context, PackCode]:
+    """A call's context in a workspace, and the code of its packs."""
+    code = code_of(loaded_packs(db))
+    return Context(db, Catalogue(code.verbs), "test", "1", client), code
+
+
+def run(db: Guarded, name: str, client: ScriptedClient | None = None, /, **arguments: Any) -> Any:
+    """Call a tool of the workspace's packs through the turnstile."""
+    context, _ = in_context(db, client)
+    return dispatch(context, name, arguments)

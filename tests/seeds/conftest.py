@@ -1,0 +1,34 @@
+"""A live server with the pack zorp and the account of seed 000."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.live_server import LiveServer
+from tests.malformed.verdict import faults_logged
+from tests.seeds.typing_it import ACCOUNT, KEY
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
+    """One server for a test file."""
+    folder = tmp_path_factory.mktemp("server")
+    with LiveServer(folder / "seeds.db", packs=["zorp"]) as running:
+        running.sandbar("account", "add", ACCOUNT, "--api-key", KEY)
+        yield running
+        assert faults_logged(running.log()) == []
+
+
+@pytest.fixture
+def address(server: LiveServer) -> str:
+    """What replaces the printed `localhost:8080`."""
+    return f"127.0.0.1:{server.port}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where a shell keeps its notes."""
+    return tmp_path

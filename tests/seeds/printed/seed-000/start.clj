@@ -1,0 +1,4 @@
+cd ~/src/sandbar
+lein repl
+(require '[sandbar.core :refer [go]])
+(go)  ; HTTP on :8080

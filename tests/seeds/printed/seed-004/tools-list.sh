@@ -1,0 +1,3 @@
+curl -X POST http://localhost:8080/mcp \
+-H "Authorization: Bearer $SANDBAR_TOKEN" \
+-d '{"jsonrpc":"2.0","id":2,"method":"tools/list"}'

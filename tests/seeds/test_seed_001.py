@@ -1,0 +1,181 @@
+"""Seed 001, the MCP surface: what it prints is typed, what it promises is checked."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.live_server import LiveServer
+from tests.seeds.excused import VERB_GROUPS_TO_COME
+from tests.seeds.printing import filled, printed
+from tests.seeds.typing_it import (
+    PATIENCE_S,
+    TOKEN,
+    ShellStream,
+    call,
+    payload,
+    post,
+)
+
+LISTEN = 'curl -N http://localhost:8080/mcp/sse -H "Authorization: Bearer $SANDBAR_TOKEN"'
+
+
+def _rpc(method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+    message = {"jsonrpc": "2.0", "id": 1, "method": method}
+    return message if params is None else message | {"params": params}
+
+
+def _tools(address: str, path: str = "/mcp") -> dict[str, Any]:
+    tools = post(address, _rpc("tools/list"), path=path).result()["tools"]
+    return {tool["name"]: tool for tool in tools}
+
+
+def test_the_minimal_exchange_as_bytes(address: str) -> None:
+    """As printed, with the two headers that HTTP itself needs and the seed leaves out."""
+    request = filled(printed("seed-001/tools-list.txt"), token=TOKEN)
+    head, body = request.split("\n\n")
+    needed = [f"Host: {address}", f"Content-Length: {len(body)}"]
+    lines = "\r\n".join([*head.split("\n"), *needed])
+    host, port = address.split(":")
+    with socket.create_connection((host, int(port)), PATIENCE_S) as connection:
+        connection.sendall(f"{lines}\r\n\r\n{body}".encode())
+        response = http.client.HTTPResponse(connection, method="POST")
+        response.begin()
+        message = json.loads(response.read())
+    assert (response.version, response.status) == (11, 200)
+    assert response.headers["Content-Type"] == "application/json"
+    assert (message["jsonrpc"], message["id"]) == ("2.0", 1)
+    (create,) = [t for t in message["result"]["tools"] if t["name"] == "sandbar.entity.create"]
+    assert create["title"]
+    assert 0 < len(create["description"]) <= 200
+    schema = create["inputSchema"]
+    assert schema["type"] == "object"
+    assert {"class", "format", "source", "attributes"} <= set(schema["properties"])
+    assert "class" in schema["required"]
+    assert not {"oneOf", "anyOf", "allOf"} & set(schema), "clients refuse unions at the root"
+
+
+def _printed_verbs() -> Iterator[tuple[str, str]]:
+    for line in printed("seed-001/verbs.txt").splitlines():
+        group, names = line.split(".*")
+        for name in names.removesuffix(" (batch)").split(", "):
+            yield group, f"sandbar.{group}.{name}"
+
+
+def test_every_verb_of_the_table_is_a_tool(address: str) -> None:
+    """All 37, but for the groups that other issues bring."""
+    table = printed("seed-001/verbs.txt")
+    assert len(table.splitlines()) == 9
+    verbs = list(_printed_verbs())
+    assert len(verbs) == 37
+    tools = _tools(address)
+    due = [name for group, name in verbs if group not in VERB_GROUPS_TO_COME]
+    assert [name for name in due if name not in tools] == []
+    early = [name for group, name in verbs if group in VERB_GROUPS_TO_COME and name in tools]
+    assert early == [], "take the group off the list of those to come"
+
+
+def test_the_class_of_create_is_reflected_from_the_metamodel(address: str) -> None:
+    before = _tools(address)
+    classes = before["sandbar.entity.create"]["inputSchema"]["properties"]["class"]
+    known = classes.get("enum") or classes["examples"]
+    assert any(name.startswith("zorp/") for name in known)
+    assert "zorp/Footwear" not in known, "it is abstract"
+    define = {"classes": {"zorp/Clog": {"dt/subclass-of": ["zorp/Footwear"]}}}
+    assert not call(address, "sandbar.schema.define", define).get("isError")
+    after = _tools(address)
+    assert len(after) == len(before), "the catalogue does not grow with the classes"
+    shown = after["sandbar.entity.create"]["inputSchema"]["properties"]["class"]
+    assert "zorp/Clog" in (shown.get("enum") or [*shown["examples"], "zorp/Clog"])
+    listed = payload(call(address, "sandbar.schema.classes", {}))
+    assert "zorp/Clog" in listed["classes"]
+
+
+def test_the_surface_follows_a_slot_that_comes_and_a_class_that_goes(
+    address: str, server: LiveServer
+) -> None:
+    """Changing what exists is for administrators."""
+    define = {
+        "properties": {"pop/name": {"dt/range": "db.type/string"}},
+        "classes": {"pop/Up": {"dt/slots": ["pop/name"]}},
+    }
+    assert not call(address, "sandbar.schema.define", define).get("isError")
+    tool = "sandbar.class.pop.Up"
+    assert tool in _tools(address, "/mcp?tools=classes")
+    more = {
+        "properties": {"pop/size": {"dt/range": "db.type/long"}},
+        "classes": {"pop/Up": {"dt/slots": ["pop/name", "pop/size"]}},
+    }
+    changed = call(address, "sandbar.schema.define", more, token=server.token)
+    assert not changed.get("isError"), changed
+    schema = _tools(address, "/mcp?tools=classes")[tool]["inputSchema"]
+    assert schema["properties"]["pop/size"]["type"] == "integer"
+    gone = call(address, "sandbar.entity.delete", {"entity": "pop/Up"}, token=server.token)
+    assert not gone.get("isError"), gone
+    assert tool not in _tools(address, "/mcp?tools=classes")
+
+
+def test_bootstrap_by_discovery(address: str) -> None:
+    """The printed flow: initialize, tools/list, resources/list, tools/call entity.create."""
+    hello = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "flow", "version": "1"}}
+    assert post(address, _rpc("initialize", hello)).result()["serverInfo"]["name"] == "sandbar"
+    assert "sandbar.entity.create" in _tools(address)
+    assert post(address, _rpc("resources/list")).result()["resources"]
+    source = json.dumps({"footwear/name": "Discovered"})
+    for arguments in (
+        {"class": "zorp/Boot", "attributes": {"footwear/name": "Discovered"}},
+        {"class": "zorp/Boot", "slots": {"footwear/name": "Discovered"}},
+        {"class": "zorp/Boot", "format": "json", "source": source},
+    ):
+        result = call(address, "sandbar.entity.create", arguments)
+        assert not result.get("isError"), (arguments, result)
+        assert isinstance(payload(result)["entity-id"], int)
+
+
+def test_the_payload_is_json_inside_the_content_array(address: str) -> None:
+    """Beside the memory of the seed, a boot: the envelope is the same."""
+    arguments = {"class": "zorp/Boot", "attributes": {"footwear/name": "Wrapped"}}
+    result = call(address, "sandbar.entity.create", arguments)
+    assert [block["type"] for block in result["content"]] == ["text"]
+    assert isinstance(json.loads(result["content"][0]["text"])["entity-id"], int)
+
+
+def test_errors_carry_a_number_and_structured_data(address: str) -> None:
+    params = {"name": "sandbar.order.refund", "arguments": {}}
+    error = post(address, _rpc("tools/call", params)).error()
+    assert error["code"] == -32602
+    assert {"code", "request-id", "available-tools"} <= set(error["data"])
+
+
+def test_failed_auth_tells_nothing_of_the_inside(address: str) -> None:
+    """−32001 with HTTP 401 instead of −32000."""
+    answer = post(address, _rpc("tools/list"), token="claude:another-key")
+    assert (answer.status, answer.error()["code"]) == (401, -32001)
+    for word in ("argon", "bcrypt", "hash", "service/", "Traceback"):
+        assert word not in answer.body
+
+
+def test_subscriptions_end_with_their_stream(address: str, folder: Path) -> None:
+    """Without an open stream a plain subscribe is refused, with a hint."""
+    subscribe = _rpc("resources/subscribe", {"uri": "mcp://sandbar/zorp/Boot/product/mud-lord"})
+    with ShellStream(LISTEN, address, folder) as stream:
+        stream.wait_until_open()
+        assert post(address, subscribe).result() == {}
+    deadline = time.monotonic() + PATIENCE_S
+    while "error" not in (message := post(address, subscribe).json()):
+        assert time.monotonic() < deadline, "the stream was closed, and its subscriptions live on"
+    assert message["error"]["data"]["hint"]
+
+
+def test_whoever_does_not_listen_sees_only_answers(address: str) -> None:
+    """A commit in between changes nothing about the answer to a bare request."""
+    boot = {"class": "zorp/Boot", "attributes": {"db/ident": "boot/quiet", "footwear/name": "Q"}}
+    assert not call(address, "sandbar.entity.create", boot).get("isError")
+    answer = post(address, _rpc("tools/list"))
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json()["id"] == 1

@@ -1,0 +1,279 @@
+"""Seed 004, writing an MCP client: what it prints is typed, what it promises is checked."""
+
+from __future__ import annotations
+
+import ast
+import json
+import queue
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import sandbar
+from tests.seeds.configured import configuration, tools_seen
+from tests.seeds.excused import CLIENT_STATEMENTS_TO_COME
+from tests.seeds.printing import HERE, filled, printed, replaced
+from tests.seeds.typing_it import (
+    PATIENCE_S,
+    PRINTED_ADDRESS,
+    TOKEN,
+    ShellStream,
+    call,
+    payload,
+    post,
+    shell,
+)
+
+BOOT = "mcp://sandbar/zorp/SpaceBoot/product/hull-walker"
+MEMORY = "mcp://sandbar/mm/Memory/decisions/foo"
+QUIET_S = 0.5
+
+
+def _rpc(method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+    message = {"jsonrpc": "2.0", "id": 1, "method": method}
+    return message if params is None else message | {"params": params}
+
+
+# --- the handshake --------------------------------------------------------------------------------
+
+
+def test_initialize(address: str, folder: Path) -> None:
+    """Capabilities are those of seed 000; tasks come with issue 4."""
+    message = shell(printed("seed-004/initialize.sh"), address, folder).json()
+    assert message["id"] == 1
+    result = message["result"]
+    assert result["protocolVersion"] == "2025-11-25"
+    assert result["serverInfo"]["name"] == "sandbar"
+    assert result["serverInfo"]["version"] == sandbar.__version__
+    assert {"tools", "resources", "prompts"} <= set(result["capabilities"])
+    assert result["capabilities"]["resources"]["subscribe"] is True
+
+
+def test_initialized_is_accepted_without_an_answer(address: str) -> None:
+    answer = post(address, printed("seed-004/initialized.json"))
+    assert (answer.status, answer.body) == (202, "")
+
+
+def test_initialized_with_an_id_is_answered(address: str) -> None:
+    """The printed Python client numbers its notification."""
+    message = json.loads(printed("seed-004/initialized.json")) | {"id": 2}
+    assert post(address, message).result() == {}
+
+
+@pytest.mark.parametrize("id", [7, "seven"])
+def test_responses_pair_with_requests_by_their_id(address: str, id: int | str) -> None:
+    template = replaced(printed("seed-004/envelope.txt"), "{...}", "{}")
+    request = filled(template, number_or_string=json.dumps(id), method_name="tools/list")
+    answer = post(address, request)
+    assert answer.json()["id"] == id
+    assert answer.result()["tools"]
+    failed = post(address, replaced(request, "tools/list", "no/such")).json()
+    assert (failed["id"], failed["error"]["code"]) == (id, -32601)
+    assert isinstance(failed["error"]["message"], str)
+
+
+# --- tools ----------------------------------------------------------------------------------------
+
+
+def test_tools_list_by_curl_without_a_content_type(address: str, folder: Path) -> None:
+    answer = shell(printed("seed-004/tools-list.sh"), address, folder)
+    assert answer.json()["id"] == 2
+    tools = {tool["name"]: tool for tool in answer.result()["tools"]}
+    for name in ("sandbar.schema.classes", "sandbar.entity.create"):
+        assert tools[name]["title"]
+        assert tools[name]["description"]
+        assert tools[name]["inputSchema"]["type"] == "object"
+    assert tools["sandbar.schema.classes"]["inputSchema"].get("required", []) == []
+    create = tools["sandbar.entity.create"]["inputSchema"]
+    assert {"class", "format", "source", "attributes"} <= set(create["properties"])
+    assert create["required"] == ["class"]
+
+
+def test_create_by_curl_with_a_boot_for_the_memory(address: str, folder: Path) -> None:
+    """The command of the seed, with arguments that need no memory pack (issue 6)."""
+    command = """curl -X POST http://localhost:8080/mcp \\
+-H "Authorization: Bearer $SANDBAR_TOKEN" \\
+-d '{
+"jsonrpc": "2.0",
+"id": 3,
+"method": "tools/call",
+"params": {
+"name": "sandbar.entity.create",
+"arguments": {
+"class": "zorp/SpaceBoot",
+"format": "json",
+"source": "{\\"db/ident\\": \\"boot/foo\\", \\"footwear/name\\": \\"Foo\\"}"
+}
+}
+}'"""
+    answer = shell(command, address, folder)
+    assert answer.json()["id"] == 3
+    made = payload(answer.result())
+    assert isinstance(made["entity-id"], int)
+    assert made["ident"] == "boot/foo"
+
+
+def test_creating_the_same_ident_again_is_a_no_op(address: str) -> None:
+    arguments = {
+        "class": "zorp/SpaceBoot",
+        "attributes": {"db/ident": "boot/once", "footwear/name": "Once"},
+    }
+    first = payload(call(address, "sandbar.entity.create", arguments))
+    second = payload(call(address, "sandbar.entity.create", arguments))
+    assert second["entity-id"] == first["entity-id"]
+    assert (first["created"], second["created"]) == (True, False)
+
+
+def test_an_unknown_tool_names_those_there_are(address: str) -> None:
+    params = {"name": "foo.bar.baz", "arguments": {}}
+    error = post(address, _rpc("tools/call", params)).error()
+    assert error["code"] == -32602
+    assert error["message"] == "Unknown tool: foo.bar.baz"
+    assert "sandbar.entity.create" in error["data"]["available-tools"]
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("{not json", -32700),
+        ('{"id":1,"method":"tools/list"}', -32600),
+        ('{"jsonrpc":"2.0","id":1}', -32600),
+        ('{"jsonrpc":"2.0","id":1,"method":"foo/bar"}', -32601),
+        ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"foo"}}', -32602),
+    ],
+)
+def test_the_table_of_errors(address: str, body: str, code: int) -> None:
+    assert post(address, body).error()["code"] == code
+
+
+def test_a_validation_failure_is_a_result_with_all_findings(address: str) -> None:
+    """An `isError` result, as in seed 000, instead of −32000."""
+    wrong = {"footwear/name": 5, "footwear/price": "dear", "no/such": 1}
+    result = call(
+        address, "sandbar.entity.create", {"class": "zorp/SpaceBoot", "attributes": wrong}
+    )
+    assert result["isError"] is True
+    for slot in wrong:
+        assert slot in result["content"][0]["text"]
+
+
+# --- resources ------------------------------------------------------------------------------------
+
+
+def test_resources_list_by_curl(address: str, folder: Path) -> None:
+    answer = shell(printed("seed-004/resources-list.sh"), address, folder)
+    assert answer.json()["id"] == 4
+    resources = {each["uri"]: each for each in answer.result()["resources"]}
+    assert resources[BOOT]["name"] == "product/hull-walker"
+    assert resources[BOOT]["mimeType"] == "application/json"
+
+
+def _with_a_boot(block: str) -> str:
+    """A printed command whose memory is replaced by a boot; the memory comes with issue 6."""
+    return replaced(block, MEMORY, BOOT)
+
+
+def test_read_by_curl_with_a_boot_for_the_memory(address: str, folder: Path) -> None:
+    command = (HERE / "printed/seed-004/read-memory.sh").read_text(encoding="utf-8")
+    (content,) = shell(_with_a_boot(command), address, folder).result()["contents"]
+    assert (content["uri"], content["mimeType"]) == (BOOT, "application/json")
+    assert "Hull Walker" in content["text"]
+
+
+def _rename(address: str, name: str) -> None:
+    change = {"entity": "product/hull-walker", "attributes": {"footwear/name": name}}
+    assert not call(address, "sandbar.entity.update", change).get("isError")
+
+
+def test_subscribe_by_curl_with_a_boot_for_the_memory(address: str, folder: Path) -> None:
+    """First the response, then the connection stays open for what happens to the resource."""
+    command = (HERE / "printed/seed-004/subscribe-memory.sh").read_text(encoding="utf-8")
+    with ShellStream(_with_a_boot(command), address, folder) as stream:
+        assert stream.next() == {"jsonrpc": "2.0", "id": 6, "result": {}}
+        status, headers = stream.headers()
+        assert (status, headers["content-type"]) == (200, "text/event-stream")
+        assert headers["x-accel-buffering"] == "no"
+        for name in ("Hull Walker II", "Hull Walker"):
+            _rename(address, name)
+            assert stream.next() == {
+                "jsonrpc": "2.0",
+                "method": "notifications/resources/updated",
+                "params": {"uri": BOOT},
+            }
+        call(address, "sandbar.class.zorp.Boot", {"footwear/name": "Another"})
+        with pytest.raises(queue.Empty):
+            stream.next(QUIET_S)
+
+
+def test_unsubscribe(address: str, folder: Path) -> None:
+    listen = 'curl -N http://localhost:8080/mcp/sse -H "Authorization: Bearer $SANDBAR_TOKEN"'
+    unsubscribe = replaced(printed("seed-004/unsubscribe.json"), "...", BOOT)
+    with ShellStream(listen, address, folder) as stream:
+        stream.wait_until_open()
+        assert post(address, _rpc("resources/subscribe", {"uri": BOOT})).result() == {}
+        _rename(address, "Hull Walker III")
+        assert stream.until("notifications/resources/updated")["params"]["uri"] == BOOT
+        assert post(address, unsubscribe).json() == {"jsonrpc": "2.0", "id": 7, "result": {}}
+        _rename(address, "Hull Walker")
+        with pytest.raises(queue.Empty):
+            stream.until("notifications/resources/updated", QUIET_S)
+
+
+# --- clients --------------------------------------------------------------------------------------
+
+
+def _python_client() -> str:
+    return (HERE / "restored/client.py.txt").read_text(encoding="utf-8")
+
+
+def test_the_python_client_is_the_printed_one_with_its_indentation() -> None:
+    restored = [line.strip() for line in _python_client().splitlines()]
+    assert restored == printed("seed-004/client.py.txt").splitlines()
+
+
+def test_the_python_client_runs(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """All of it but the last statement, which makes a memory; beside it, a boot."""
+    source = replaced(_python_client(), PRINTED_ADDRESS, address)
+    tree = ast.parse(source)
+    assert len(CLIENT_STATEMENTS_TO_COME) == 1
+    last = tree.body.pop()
+    assert "mm/Memory" in ast.unparse(last)
+    names: dict[str, Any] = {"token": TOKEN}
+    exec(compile(tree, "seed 004", "exec"), names)
+    assert "sandbar.entity.create" in capsys.readouterr().out
+    mcp = names["mcp"]
+    made = mcp.tool_call(
+        "sandbar.entity.create",
+        **{"class": "zorp/SpaceBoot", "attributes": {"footwear/name": "From the client"}},
+    )
+    assert isinstance(made["entity-id"], int)
+    assert mcp.call("notifications/initialized")["result"] == {}
+    with pytest.raises(RuntimeError, match="Unknown tool: foo"):
+        mcp.tool_call("foo")
+    stranger = names["SandbarMCP"](f"http://{address}/mcp", "claude:wrong")
+    with pytest.raises(httpx.HTTPStatusError, match="401"):
+        stranger.call("tools/list")
+
+
+def test_what_the_clojure_client_sends(address: str) -> None:
+    """clj-http posts the form parameters as JSON and reads JSON back; here without a JVM."""
+    response = httpx.post(
+        f"http://{address}/mcp",
+        headers={
+            "Authorization": f"Bearer {TOKEN}",
+            "Content-Type": "application/json",
+            "Accept-Encoding": "gzip, deflate",
+            "User-Agent": "Apache-HttpClient/4.5.13 (Java/17)",
+        },
+        content='{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}',
+        timeout=PATIENCE_S,
+    )
+    assert response.json()["result"]["tools"]
+
+
+def test_a_client_with_the_printed_configuration_connects(address: str) -> None:
+    text = printed("seed-004/claude-desktop.json")
+    config = configuration(filled(text, your_service_account_token=TOKEN), address, {})
+    assert "sandbar_entity_create" in tools_seen(config)

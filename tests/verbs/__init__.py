@@ -1,0 +1,1 @@
+"""The verbs, called through the turnstile on real databases."""

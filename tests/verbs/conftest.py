@@ -1,0 +1,82 @@
+"""Workspaces with the pack zorp, SQLite and PostgreSQL in turn, and calls as a caller of any role.
+
+`zorp`  a database with the pack
+`call`  calls a verb there and answers in plain JSON: `call("entity.find", {…}, role="reader")`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
+
+import msgspec
+import pytest
+
+import sandbar
+from sandbar.access import Caller, Role
+from sandbar.errors import Problem
+from sandbar.store.postgres.install import install
+from sandbar.verbs import Context, base_catalogue, dispatch
+from tests.postgres_server import PostgresServer
+
+
+class Call(Protocol):
+    """Calls a verb and answers in plain JSON."""
+
+    def __call__(self, name: str, arguments: Any = None, *, role: Role = "admin") -> Any: ...
+
+
+@pytest.fixture(scope="session")
+def verbs_postgres(postgres_server: PostgresServer) -> Iterator[str]:
+    """A PostgreSQL database with our tables, shared by the tests of the verbs."""
+    url = postgres_server.create_database()
+    yield install(url)
+    postgres_server.drop_database(url)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a database lives."""
+    if request.param == "sqlite":
+        return str(tmp_path / "verbs.db")
+    return str(request.getfixturevalue("verbs_postgres"))
+
+
+@pytest.fixture
+def zorp(address: str) -> Iterator[sandbar.Database]:
+    """A new workspace with the pack."""
+    with sandbar.open(address, f"test-{uuid4()}") as db:
+        db.load_pack("zorp")
+        yield db
+
+
+def context_of(db: sandbar.Database, role: Role = "admin") -> Context:
+    """What a verb is given when somebody of that role calls it."""
+    caller = Caller(f"test-{role}", role, db.workspace_name)
+    return Context(db.guarded(caller), base_catalogue())
+
+
+@pytest.fixture
+def call(zorp: sandbar.Database) -> Call:
+    """Calls verbs in the workspace."""
+
+    def call(name: str, arguments: Any = None, *, role: Role = "admin") -> Any:
+        given = {} if arguments is None else arguments
+        answer = dispatch(context_of(zorp, role), name, given)
+        return msgspec.json.decode(msgspec.json.encode(answer))
+
+    return call
+
+
+def refusal(call: Call, name: str, arguments: Any = None, *, role: Role = "admin") -> Problem:
+    """The problem that a call ends in."""
+    with pytest.raises(Problem) as caught:
+        call(name, arguments, role=role)
+    return caught.value
+
+
+def findings(problem: Problem) -> list[tuple[str, str]]:
+    """What is wrong, as pairs of argument and code."""
+    return [(one["argument"], one["code"]) for one in problem.data["findings"]]

@@ -1,0 +1,183 @@
+"""The turnstile: spellings, permissions, unknown verbs, and defects that do not leak."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+import sandbar
+from sandbar.access import Role
+from sandbar.errors import Fault, Forbidden, NotFound
+from sandbar.verbs import Arguments, Catalogue, Context, Verb, base_catalogue, base_verbs, dispatch
+from tests.verbs.conftest import Call, context_of, refusal
+
+CANARY = "tell-nobody-0815"
+ROLES: list[Role] = ["reader", "writer", "admin"]
+
+
+@pytest.mark.parametrize("name", ["entity.find", "sandbar.entity.find", "sandbar_entity_find"])
+def test_a_verb_answers_to_each_of_its_names(call: Call, name: str) -> None:
+    found = call(name, {"entity": ":product/mud-lord"})["entity"]
+    assert (found["ident"], found["class"]) == ("product/mud-lord", "zorp/Boot")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint", "listed"),
+    [
+        ("entity.crate", "entity.create", "entity.create"),
+        ("sandbar.entity.crate", "sandbar.entity.create", "sandbar.entity.create"),
+        ("sandbar_entity_crate", "sandbar_entity_create", "sandbar_entity_create"),
+        ("sandbar.class.zorp.Bot", "sandbar.class.zorp.Boot", "sandbar.entity.create"),
+        ("sandbar_class_zorp_Bot", "sandbar_class_zorp_Boot", "sandbar_entity_create"),
+        ("class.zorp.Bot", "class.zorp.Boot", "entity.create"),
+    ],
+)
+def test_an_unknown_verb_is_refused_with_a_suggestion(
+    call: Call, name: str, hint: str, listed: str
+) -> None:
+    problem = refusal(call, name)
+    assert (type(problem), problem.code) == (NotFound, "verb.unknown")
+    assert f"did you mean {hint}" in str(problem.hint)
+    assert listed in problem.data["available"]
+    assert len(problem.data["available"]) == len(base_verbs())
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "x", "sandbar", "sandbar.", "class.", "sandbar.class.", "sandbar_class_", "a" * 999],
+)
+def test_a_name_that_resembles_nothing_is_refused_too(call: Call, name: str) -> None:
+    problem = refusal(call, name)
+    assert problem.code == "verb.unknown"
+    assert problem.hint
+    assert len(problem.message) < 200
+
+
+# --- permissions -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", base_verbs(), ids=lambda verb: verb.name)
+def test_roles_may_call_what_they_are_granted_and_see_no_more(call: Call, verb: Verb) -> None:
+    granted: dict[str, list[Role]] = {
+        "read": ROLES,
+        "write": ["writer", "admin"],
+        "admin": ["admin"],
+    }
+    may = granted[verb.access]
+    for role in ROLES:
+        if role in may:
+            # The permission is asked first, so whoever has it gets as far as the arguments.
+            problem = refusal(call, verb.name, {"no-such-argument": 1}, role=role)
+            assert problem.code == "arguments.invalid"
+        else:
+            problem = refusal(call, verb.name, {"no-such-argument": 1}, role=role)
+            assert (type(problem), problem.code) == (Forbidden, "verb.forbidden")
+            assert problem.data == {"verb": verb.name, "needs": verb.access}
+
+
+def test_a_refusal_lists_only_what_the_caller_may_call(call: Call) -> None:
+    available = refusal(call, "nonsense", role="reader").data["available"]
+    assert "entity.find" in available
+    assert not {"entity.create", "entity.purge", "schema.define"} & set(available)
+
+
+def test_a_reader_cannot_create_by_a_class_tool(call: Call) -> None:
+    given = {"footwear/name": "Sneaky"}
+    problem = refusal(call, "sandbar.class.zorp.Boot", given, role="reader")
+    assert problem.code == "verb.forbidden"
+    assert call("entity.query", {"class": "zorp/Boot", "where": given})["entities"] == []
+    assert call("sandbar.class.zorp.Boot", given, role="writer")["created"] is True
+
+
+# --- defects -----------------------------------------------------------------------------------
+
+
+class Nothing(Arguments, frozen=True, kw_only=True):
+    """No arguments."""
+
+
+def failing(context: Context, arguments: Any) -> Any:
+    """A verb with a defect, and a secret in hand."""
+    raise KeyError(CANARY)
+
+
+BROKEN = Verb(
+    name="broken.verb",
+    title="Broken",
+    description="Fails.",
+    access="read",
+    arguments=Nothing,
+    result=Nothing,
+    run=failing,
+)
+
+
+def test_a_defect_is_logged_and_shown_as_a_number_only(
+    zorp: sandbar.Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    context = Context(context_of(zorp).db, Catalogue((*base_catalogue(), BROKEN)))
+    with caplog.at_level(logging.ERROR, "sandbar"), pytest.raises(Fault) as caught:
+        dispatch(context, "sandbar.broken.verb", {})
+    problem = caught.value
+    assert problem.code == "verb.failed"
+    fault_id = problem.data["id"]
+    assert fault_id in problem.message
+    assert CANARY not in f"{problem}{problem.data}"
+    assert fault_id in caplog.text
+    assert "KeyError" in caplog.text
+    assert CANARY not in caplog.text
+
+
+def test_a_problem_passes_as_it_is(call: Call) -> None:
+    problem = refusal(call, "entity.find", {"entity": "product/nobody"})
+    assert (type(problem), problem.code) == (NotFound, "entity.unknown")
+
+
+def test_two_verbs_cannot_share_a_name() -> None:
+    with pytest.raises(AssertionError, match="two verbs"):
+        Catalogue([BROKEN, BROKEN])
+
+
+# --- hints -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments", "code", "next_call"),
+    [
+        ("class.describe", {"class": "zorp/Bot"}, "class.unknown", "schema.classes"),
+        ("class.describe", {"class": "qqq/Www"}, "class.unknown", "schema.classes"),
+        ("property.range", {"property": "footwear/nam"}, "property.unknown", "schema.properties"),
+        ("entity.find", {"entity": "product/nobody"}, "entity.unknown", "entity.query"),
+        ("entity.find", {"entity": 999_999}, "entity.unknown", "entity.query"),
+        ("entity.update", {"entity": 999_999, "set": {}}, "entity.unknown", "entity.query"),
+        (
+            "entity.create",
+            {"class": "zorp/Boot", "slots": {"footwear/name": "x", "footwear/nmae": 1}},
+            "slot.unknown",
+            "class.slots zorp/Boot",
+        ),
+        (
+            "entity.query",
+            {"class": "zorp/Boot", "where": {"footwear/nmae": 1}},
+            "filter.invalid",
+            "class.slots zorp/Boot",
+        ),
+        ("entity.create", {"class": "zorp/Footwear"}, "class.abstract", "class.subclasses"),
+        (
+            "entity.create",
+            {"class": "zorp/Boot", "source": "# x", "format": "markdown"},
+            "codec.unknown",
+            "codec.list",
+        ),
+    ],
+)
+def test_hints_name_the_next_call(
+    call: Call, verb: str, arguments: dict[str, Any], code: str, next_call: str
+) -> None:
+    problem = refusal(call, verb, arguments)
+    codes = [problem.code, *(one["code"] for one in problem.data.get("findings", []))]
+    assert code in codes
+    assert next_call in str(problem.hint)
+    assert base_catalogue().find(next_call.partition(" ")[0]) is not None

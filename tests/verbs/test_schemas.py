@@ -1,0 +1,236 @@
+"""The schemas keep the rules that real clients break without."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import jsonschema
+import msgspec
+import pytest
+from msgspec import Meta
+
+from sandbar.verbs import (
+    Arguments,
+    Content,
+    Verb,
+    base_catalogue,
+    class_arguments,
+    input_schema,
+    output_schema,
+)
+from sandbar.verbs.catalogue import DESCRIPTION_MAX
+
+VERBS = list(base_catalogue())
+KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,45}")
+CORE = {
+    "schema.classes",
+    "class.describe",
+    "entity.create",
+    "entity.find",
+    "entity.query",
+    "entity.update",
+    "entity.delete",
+    "entity.history",
+    "search.text",
+}
+ALL = [
+    "schema.classes",
+    "schema.properties",
+    "schema.datatypes",
+    "schema.entities",
+    "schema.define",
+    "class.describe",
+    "class.slots",
+    "class.direct-slots",
+    "class.required-slots",
+    "class.instances",
+    "class.subclasses",
+    "class.parents",
+    "class.validate-all-instances",
+    "types.instance-of",
+    "types.subclass-of",
+    "property.domain",
+    "property.range",
+    "property.cardinality",
+    "entity.create",
+    "entity.find",
+    "entity.update",
+    "entity.validate",
+    "entity.query",
+    "entity.delete",
+    "entity.restore",
+    "entity.transact",
+    "entity.history",
+    "entity.diff",
+    "entity.purge",
+    "codec.list",
+    "search.text",
+]
+
+
+def offences(schema: dict[str, Any]) -> list[str]:
+    """Everything in an input schema that some client does not accept."""
+    found = []
+    if schema.get("type") != "object":
+        found.append("the root is no object")
+    found += [f"{word} at the root" for word in ("oneOf", "anyOf", "allOf") if word in schema]
+    found += [f"key {key}" for key in schema.get("properties", {}) if not KEY.fullmatch(key)]
+    found += [f"{key} is there" for key in _keys(schema) if key in ("$ref", "$defs")]
+    if "'null'" in str(schema.get("properties")):
+        found.append("null noise")
+    return found
+
+
+def _keys(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        yield from schema
+        for value in schema.values():
+            yield from _keys(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from _keys(value)
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_inputs_are_what_every_client_accepts(verb: Verb) -> None:
+    schema = input_schema(verb)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert offences(schema) == []
+    assert TOOL_NAME.fullmatch(verb.portable)
+    described = [slot.get("description", "limit") for slot in schema["properties"].values()]
+    assert all(0 < len(text) <= 160 for text in described)
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_outputs_are_plain_objects(verb: Verb) -> None:
+    schema = output_schema(verb)
+    assert schema is not None
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["type"] == "object"
+    assert not {"$ref", "$defs"} & set(_keys(schema))
+    assert not {"oneOf", "anyOf", "allOf"} & schema.keys()
+
+
+def test_an_offence_is_caught() -> None:
+    assert offences({"type": "object", "properties": {"limit": {"type": "integer"}}}) == []
+    assert offences({"type": "array"}) == ["the root is no object"]
+    assert offences({"type": "object", "oneOf": []}) == ["oneOf at the root"]
+    wrong = {"type": "object", "properties": {"boot/size?": {"$ref": "#/x"}}}
+    assert offences(wrong) == ["key boot/size?", "$ref is there"]
+    noisy = {"type": "object", "properties": {"a": {"type": ["string", "null"]}}}
+    assert offences(noisy) == ["null noise"]
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_descriptions_are_for_a_model(verb: Verb) -> None:
+    assert 20 <= len(verb.description) <= DESCRIPTION_MAX
+    assert verb.description.endswith(".")
+    named = re.findall(r"\b[a-z]+\.[a-z-]+\b", verb.description)
+    assert [name for name in named if name not in ALL] == []
+
+
+def test_all_verbs_are_there_and_the_core_is_marked() -> None:
+    assert sorted(verb.name for verb in VERBS) == sorted(ALL)
+    assert {verb.name for verb in VERBS if verb.is_core} == CORE
+    assert [verb.name for verb in VERBS if verb.is_point_read] == ["entity.find"]
+
+
+def test_annotations_fit_what_verbs_do() -> None:
+    destructive = {verb.name for verb in VERBS if verb.is_destructive}
+    assert destructive == {
+        "schema.define",
+        "entity.update",
+        "entity.delete",
+        "entity.transact",
+        "entity.restore",
+        "entity.purge",
+    }
+    assert [verb.name for verb in VERBS if verb.access == "admin"] == ["entity.purge"]
+    writers = {verb.name for verb in VERBS if verb.access == "write"}
+    assert writers == (destructive | {"entity.create"}) - {"entity.purge"}
+
+
+def test_every_write_takes_a_reason_and_a_key_and_every_list_is_paged() -> None:
+    for verb in VERBS:
+        keys = input_schema(verb)["properties"].keys()
+        assert ("reason" in keys) == (verb.access != "read"), verb.name
+        assert ("idempotency-key" in keys) == (verb.access == "write"), verb.name
+        answers = output_schema(verb)
+        assert answers is not None
+        assert ("cursor" in keys) == ("cursor" in answers["properties"]), verb.name
+
+
+def test_the_list_is_small() -> None:
+    """The whole of it must stay below 32 kB with about as many verbs again; the core below 8."""
+    tools = [
+        {
+            "name": verb.portable,
+            "title": verb.title,
+            "description": verb.description,
+            "inputSchema": input_schema(verb),
+            "annotations": {"readOnlyHint": True, "openWorldHint": False},
+        }
+        for verb in VERBS
+    ]
+    core = [tool for tool, verb in zip(tools, VERBS, strict=True) if verb.is_core]
+    assert len(msgspec.json.encode(tools)) < 18_000
+    assert len(msgspec.json.encode(core)) < 6_500
+
+
+class Everything(Arguments, frozen=True, kw_only=True):
+    """One argument of each kind."""
+
+    needed: Annotated[str, Meta(description="text")]
+    cls: Annotated[str, Meta(description="a class", extra={"fill": "classes"})] = ""
+    flag: bool = False
+    number: float | None = None
+    some: list[int] | None = None
+    deep: dict[str, dict[str, Any]] = {}  # noqa: RUF012
+    anything: Any = None
+
+
+def verb_with(**more: Any) -> Verb:
+    """A verb of a pack."""
+    facts = {"arguments": Everything, "result": Content, **more}
+    return Verb(
+        name="thing.do",
+        title="Do",
+        description="Do it.",
+        access="read",
+        run=lambda context, arguments: None,
+        **facts,
+    )
+
+
+def test_every_kind_of_argument_has_a_schema() -> None:
+    verb = verb_with()
+    assert input_schema(verb) == {
+        "type": "object",
+        "properties": {
+            "needed": {"type": "string", "description": "text"},
+            "cls": {"type": "string", "description": "a class"},
+            "flag": {"type": "boolean"},
+            "number": {"type": "number"},
+            "some": {"type": "array", "items": {"type": "integer"}},
+            "deep": {"type": "object", "additionalProperties": {"type": "object"}},
+            "anything": {},
+        },
+        "required": ["needed"],
+    }
+    assert class_arguments(verb) == ["cls"]
+    assert output_schema(verb) is None
+
+
+def test_the_class_of_create_is_marked_for_the_surface() -> None:
+    marked = {verb.name: class_arguments(verb) for verb in VERBS if class_arguments(verb)}
+    assert marked == {"entity.create": ["class"]}
+
+
+def test_a_verb_may_bring_its_own_schema_and_nobody_can_spoil_it() -> None:
+    own = {"type": "object", "properties": {"x": {"type": "string"}}}
+    verb = verb_with(input_schema=own)
+    input_schema(verb)["properties"].clear()
+    assert input_schema(verb) == own
