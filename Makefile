@@ -5,7 +5,7 @@ WORKERS ?= 2
 BIN := .venv/bin
 CODE := $(wildcard src tests bench)
 
-.PHONY: help run test test-long check static format bench lock clean postgres node nginx
+.PHONY: help docs run test test-long check static format bench lock clean postgres node nginx
 .DELETE_ON_ERROR:
 
 help:
@@ -14,7 +14,8 @@ help:
 	@echo 'make test-long  the tests that take minutes: faults, fuzz, scale'
 	@echo 'make check      format, lint, types, layers, house rules'
 	@echo 'make format     let ruff write the format'
-	@echo 'make bench      speed, as ratios against the bare drivers'
+	@echo 'make bench      speed, as ratios against the bare drivers and other MCP servers'
+	@echo 'make docs       write the reference of verbs anew'
 	@echo 'make lock       resolve the pins of pyproject.toml into requirements.lock'
 	@echo 'make clean      remove the environment and the caches'
 
@@ -25,7 +26,7 @@ run: .venv/.installed
 test: static postgres node nginx
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --durations=8 tests </dev/null
 
-test-long: .venv/.installed postgres
+test-long: .venv/.installed postgres nginx
 	$(BIN)/python -m pytest -m long --timeout 3600 --durations=8 tests </dev/null
 
 check: static postgres
@@ -41,8 +42,16 @@ format: .venv/.installed
 	$(BIN)/ruff check --select I --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/.installed postgres
+bench: .venv/.bench postgres
 	$(BIN)/python -m bench
+
+# A contestant that nothing but the benchmark needs, and that is large.
+.venv/.bench: .venv/.installed
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation -e '.[bench]'
+	@touch $@
+
+docs: .venv/.installed
+	$(BIN)/python -m sandbar.verbs.reference docs/reference/verbs.md
 
 lock:
 	scripts/lock $(PYTHON)

@@ -15,10 +15,12 @@ from rich.console import Console
 
 from bench.places import Place, PostgresPlace, SqlitePlace
 from bench.population import Say
-from bench.report import print_table, write_json
+from bench.report import print_table, print_verdicts, write_json
 from bench.results import Result
 from bench.run import measure
 from bench.settings import FULL, QUICK, Settings
+from bench.wire.run import contest
+from bench.wire.table import print_wire_tables
 from tests.postgres_server import PostgresServer
 
 SIZES = {"sqlite": [1_000, 100_000, 1_000_000], "postgres": [1_000, 100_000]}
@@ -32,22 +34,32 @@ def main() -> None:
     arguments = _arguments()
     console, start = Console(), time.perf_counter()
     console.width = max(console.width, _WIDTH)
-    results: list[Result] = []
+    stores: list[Result] = []
+    wire: list[Result] = []
     remark = "syncs were not measured"
+    wire_remarks: list[str] = []
     try:
         with tempfile.TemporaryDirectory(prefix="sandbar-bench-") as name:
             remark = f"one sync of this disk takes {_sync_ms(Path(name)):.2f} ms"
-            for store in ["sqlite", "postgres"] if arguments.store == "both" else [arguments.store]:
-                results.extend(_measured(console, store, Path(name), arguments))
+            for store in _stores(arguments):
+                stores.extend(_measured(console, store, Path(name), arguments))
+            if arguments.only != "stores":
+                wire.extend(_wire(console, Path(name), arguments, wire_remarks))
     finally:
         minutes = (time.perf_counter() - start) / 60
-        print_table(console, results, f"{remark}; the run took {minutes:.1f} minutes")
+        if stores:
+            print_table(console, stores, f"{remark}; the run took {minutes:.1f} minutes")
+        if wire:
+            wire_remarks += [remark, f"the run took {minutes:.1f} minutes"]
+            print_wire_tables(console, wire, "; ".join(wire_remarks))
+        print_verdicts(console, stores + wire)
         if arguments.json is not None:
-            write_json(arguments.json, results)
+            write_json(arguments.json, stores + wire)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument("--only", choices=["stores", "wire"], help="one half of the benchmark")
     parser.add_argument("--store", choices=["sqlite", "postgres", "both"], default="both")
     parser.add_argument("--sizes", type=_sizes, help="such as 1000,100000,1000000")
     parser.add_argument("--quick", action="store_true", help="small sizes, short rounds")
@@ -57,6 +69,22 @@ def _arguments() -> argparse.Namespace:
 
 def _sizes(text: str) -> list[int]:
     return sorted({int(part) for part in text.split(",")})
+
+
+def _stores(arguments: argparse.Namespace) -> list[str]:
+    if arguments.only == "wire":
+        return []
+    return ["sqlite", "postgres"] if arguments.store == "both" else [arguments.store]
+
+
+def _wire(
+    console: Console, folder: Path, arguments: argparse.Namespace, remarks: list[str]
+) -> Iterator[Result]:
+    settings: Settings = QUICK if arguments.quick else FULL
+    with _progress(console, "MCP") as say:
+        outcome = contest(settings, folder, say)
+    remarks += outcome.remarks()
+    yield from outcome.results()
 
 
 def _measured(

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from bench.results import Result
 
-_STYLES = {"met": "green", "missed": "bold red", "": ""}
+STYLES = {"met": "green", "missed": "bold red", "": ""}
 
 
 def write_json(path: Path, results: list[Result]) -> None:
@@ -32,23 +32,34 @@ def print_table(console: Console, results: list[Result], remark: str) -> None:
             place = (result.store, result.size)
             table.add_section()
             table.add_row(f"[bold]{result.store}, {result.size:,} entities[/]")
-        table.add_row(*_cells(result), style=_STYLES[result.verdict])
+        table.add_row(*_cells(result), style=STYLES[result.verdict])
     console.print(table)
+
+
+def print_verdicts(console: Console, results: list[Result]) -> None:
+    """How many bars were met."""
     judged = [result for result in results if result.verdict]
     missed = [result for result in judged if result.verdict == "missed"]
     console.print(f"{len(judged) - len(missed)} of {len(judged)} bars met, {len(missed)} missed")
 
 
 def _cells(result: Result) -> list[str]:
-    spread = ""
-    if result.low is not None and result.high is not None:
-        spread = f"{result.low:.2f}-{result.high:.2f}"
     return [
         result.what,
         f"{result.size:,}",
         _rate(result.ours),
         _rate(result.other),
         result.against,
+        *bar_cells(result),
+    ]
+
+
+def bar_cells(result: Result) -> list[str]:
+    """The figure, its spread over the rounds, the bar and the verdict."""
+    spread = ""
+    if result.low is not None and result.high is not None:
+        spread = f"{result.low:.2f}-{result.high:.2f}"
+    return [
         "" if result.figure is None else f"{result.figure:.2f}{result.unit}",
         spread,
         str(result.bar or ""),

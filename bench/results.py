@@ -36,6 +36,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = "×"
     low: float | None = None
     high: float | None = None
+    p50_ms: float | None = None
+    p99_ms: float | None = None
+    by_cpu: float | None = None  # the figure if it were taken from the processor time per call
+    cpu_us: float | None = None  # what one call costs the server, whatever else the machine does
     bar: Bar | None = None
     verdict: Verdict = ""
 

@@ -17,6 +17,9 @@ class Settings(NamedTuple):
     past_small: int = 2_000  # items with a past, apart from a population that is too small
     past_large: int = 20_000  # items with a past, inside a population
     past_operations: int = 200  # per transaction that changes them
+    wire_rounds: int = 5
+    wire_seconds: float = 0.5  # one round of one server, called in one way
+    wire_starts: int = 3
 
 
 FULL = Settings()
@@ -30,6 +33,9 @@ QUICK = Settings(
     past_small=200,
     past_large=20_000,
     past_operations=100,
+    wire_rounds=2,
+    wire_seconds=0.05,
+    wire_starts=1,
 )
 
 THREADS = 32
@@ -42,3 +48,8 @@ THREADS_AT_LEAST = 4.0
 PAST_AT_MOST = 3.0
 SLOWDOWN_AT_MOST = 1.5
 GROWTH_AT_MOST_MB = 50.0
+
+TIMES_FASTMCP_AT_LEAST = 2.0
+RESIDENT_AT_MOST_MB = 150.0
+START_AT_MOST_S = 2.0
+HELP_AT_MOST_S = 0.3

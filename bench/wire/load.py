@@ -7,8 +7,9 @@ import gc
 import re
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import cycle, islice
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from bench.wire.answers import Answer, WrongAnswerError, check, take_answer
 from bench.wire.requests import SESSION_ID, Call, greeted, greeting
@@ -24,6 +25,7 @@ class Round(NamedTuple):
     seconds: float
     latencies: list[float]
     busy: float
+    server_cpu_seconds: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -45,8 +47,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection stands."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop has a class of its own
 
     def begin(self, end: float) -> None:
         """Send the first call; the last one is sent before `end`."""
@@ -107,7 +108,7 @@ async def run_round(
             session = sessions[number] if sessions else b""
             mine = _share(calls, number, connections, session)
             _, connection = await loop.create_connection(
-                lambda mine=mine: _Connection(mine), "127.0.0.1", port
+                partial(_Connection, mine), "127.0.0.1", port
             )
             opened.append(connection)
         gc.collect()

@@ -9,12 +9,11 @@ import msgspec
 
 # A way to ask: the current revision with its envelope on every request; a session of the previous
 # one; and a lone request, as a shell script sends it.
-Road = Literal["2026-07-28", "2025-11-25 session", "bare"]
+Road = Literal["2026-07-28", "2025-11-25", "bare"]
 MODERN: Road = "2026-07-28"
-SESSION: Road = "2025-11-25 session"
+SESSION: Road = "2025-11-25"
 BARE: Road = "bare"
 
-_OLD = "2025-11-25"
 _BOTH = "application/json, text/event-stream"
 _CLIENT = {"name": "bench", "version": "1"}
 _META = {
@@ -51,7 +50,7 @@ def tool_call(
     elif road == SESSION:
         headers = {
             "Accept": _BOTH,
-            "MCP-Protocol-Version": _OLD,
+            "MCP-Protocol-Version": SESSION,
             "Mcp-Session-Id": SESSION_ID.decode(),
         }
     return _rpc("tools/call", params, {**headers, **_signed(token)})
@@ -59,7 +58,7 @@ def tool_call(
 
 def greeting(token: str | None = None) -> bytes:
     """The `initialize` of a session."""
-    params = {"protocolVersion": _OLD, "capabilities": {}, "clientInfo": _CLIENT}
+    params = {"protocolVersion": SESSION, "capabilities": {}, "clientInfo": _CLIENT}
     return _rpc("initialize", params, {"Accept": _BOTH, **_signed(token)})
 
 
@@ -67,7 +66,7 @@ def greeted(session: bytes, token: str | None = None) -> bytes:
     """The `notifications/initialized` that ends the handshake."""
     headers = {
         "Accept": _BOTH,
-        "MCP-Protocol-Version": _OLD,
+        "MCP-Protocol-Version": SESSION,
         "Mcp-Session-Id": session.decode(),
         **_signed(token),
     }
@@ -77,7 +76,7 @@ def greeted(session: bytes, token: str | None = None) -> bytes:
 
 def post(path: str, headers: Mapping[str, str], body: bytes) -> bytes:
     """A POST of JSON on a connection that stays open."""
-    lines = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json"]
+    lines = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1:8080", "Content-Type: application/json"]
     lines += [f"Content-Length: {len(body)}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     return "\r\n".join([*lines, "", ""]).encode() + body

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 from functools import partial
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -19,6 +19,7 @@ from starlette.types import ASGIApp
 
 from sandbar.access import Houses
 from sandbar.database import Database
+from sandbar.faults import log_fault
 from sandbar.gate import BodyLimit, HostCheck, RequestId, SignIn
 from sandbar.mcp import Endpoint
 
@@ -35,14 +36,16 @@ def make_app(
     async def lifespan(app: Starlette) -> AsyncIterator[dict[str, Any]]:
         del app
         async with endpoint.running():
-            # The server calls it before it waits for open requests: streams never end by themselves.
+            # Called before the server waits for open requests: streams never end by themselves.
             yield {"close_streams": endpoint.close_streams}
 
     routes = [
         Route("/health", partial(_health, database)),
         *(Route(path, signed_in) for path in ("/mcp", "/mcp/", "/mcp/sse")),
     ]
-    app: ASGIApp = Starlette(routes=routes, lifespan=lifespan)
+    app: ASGIApp = Starlette(
+        routes=routes, lifespan=lifespan, exception_handlers={Exception: _last_resort}
+    )
     app = BodyLimit(app)
     app = HostCheck(app, public_url=public_url, allowed_hosts=allowed_hosts)
     return RequestId(app)
@@ -52,3 +55,11 @@ async def _health(database: Database, request: Request) -> JSONResponse:
     del request
     is_well = database.hub.is_well()
     return JSONResponse({"status": "ok" if is_well else "ailing"}, 200 if is_well else 503)
+
+
+async def _last_resort(request: Request, error: Exception) -> JSONResponse:
+    """Whatever no door has caught leaves as a number."""
+    fault_id = log_fault("app.request-failed", error)
+    data = {"code": "server.fault", "id": fault_id, "request-id": request.state.request_id}
+    body = {"code": -32603, "message": "Internal error", "data": data}
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": body}, 500)

@@ -113,9 +113,7 @@ ATTACKS: dict[str, Attack] = {
     "create beside harmless things": transact(
         create("shop/Item", {"shop/name": "x"}), create("auth/ServiceAccount", ADMIN)
     ),
-    "promote itself": lambda db, w: db.transact(
-        [update(w.mallory, set={"auth/roles": ["admin"]})]
-    ),
+    "promote itself": lambda db, w: db.transact([update(w.mallory, set={"auth/roles": ["admin"]})]),
     "promote itself by digits": lambda db, w: db.transact(
         [update(str(w.mallory), set={":auth/roles": ["admin"]})]
     ),
@@ -133,9 +131,7 @@ ATTACKS: dict[str, Attack] = {
     "set its own key": lambda db, w: db.transact(
         [update(w.mallory, set={"auth/api-key-hash": "other-key-1"})]
     ),
-    "clear a key": lambda db, w: db.transact(
-        [update(w.mallory, set={"auth/api-key-hash": None})]
-    ),
+    "clear a key": lambda db, w: db.transact([update(w.mallory, set={"auth/api-key-hash": None})]),
     "wake a revoked admin": lambda db, w: db.transact([update(w.old, set={"auth/active?": True})]),
     "let an expired one live": transact(update("robot/one", set={"auth/expires-at": None})),
     "rename an account": lambda db, w: db.transact([update(w.root, set={"dt/label": "pwned"})]),
@@ -157,7 +153,9 @@ ATTACKS: dict[str, Attack] = {
         migrate("auth/Principal", rename={"auth/principal-name": "db/doc"})
     ),
     "default to admin": define_property("auth/roles", {"dt/default": ["admin"]}),
-    "allow another role": define_property("auth/roles", {"dt/one-of": ["reader", "owner", "admin", "writer"]}),
+    "allow another role": define_property(
+        "auth/roles", {"dt/one-of": ["reader", "owner", "admin", "writer"]}
+    ),
     "show the secret": define_property("auth/boss", {"dt/secret?": False, "db/doc": "x"}),
     "own by component": define_property("auth/boss", {"dt/component?": True}),
     "loosen a property": transact(update("auth/service-name", set={"dt/required?": None})),
@@ -165,16 +163,23 @@ ATTACKS: dict[str, Attack] = {
         update("staff/Robot", remove={"dt/slots": ["staff/desk"]}),
         migrate("staff/Robot", clear=["staff/desk"]),
     ),
-    "lock everybody out": transact(update("auth/Principal", set={"dt/validator": "size(this) >= 0"})),
-    "delete a property": transact(delete("auth/boss", "detach"), migrate("staff/Robot", clear=["auth/boss"])),
+    "lock everybody out": transact(
+        update("auth/Principal", set={"dt/validator": "size(this) >= 0"})
+    ),
+    "delete a property": transact(
+        delete("auth/boss", "detach"), migrate("staff/Robot", clear=["auth/boss"])
+    ),
     "subclass accounts": define_class("evil/Heir", subclass_of=["auth/ServiceAccount"]),
     "subclass an heir": define_class("evil/Heir", subclass_of=["shop/Item", "staff/Robot"]),
     "class and instance at once": class_and_instance,
     "by a metaclass of its own": by_a_metaclass,
-    "make a class an heir": transact(update("shop/Empty", add={"dt/subclass-of": ["auth/Principal"]})),
+    "make a class an heir": transact(
+        update("shop/Empty", add={"dt/subclass-of": ["auth/Principal"]})
+    ),
     "look like an account": look_alike,
     "invert a property": define_property(
-        "evil/underlings", {"dt/range": "auth/Principal", "dt/inverse-of": "auth/boss", "db/cardinality": "many"}
+        "evil/underlings",
+        {"dt/range": "auth/Principal", "dt/inverse-of": "auth/boss", "db/cardinality": "many"},
     ),
     "a new class of access": define_class("auth/Evil", subclass_of=["dt/Ref"]),
     "a new property of access": define_property("auth/evil", {"dt/range": "db.type/string"}),
@@ -186,4 +191,4 @@ ATTACKS: dict[str, Attack] = {
     "delete somebody's class": transact(delete("staff/Robot", "cascade")),
     "inside another's transaction": inside_another_transaction,
     "after something harmless": after_a_harmless_one,
-}  # fmt: skip
+}

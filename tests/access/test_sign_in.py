@@ -96,7 +96,8 @@ def test_what_can_be_wrong(houses: Houses, header: str | None, code: str, messag
 
 def test_a_minted_key_alone_and_with_its_name(houses: Houses, workspace: Workspace) -> None:
     made = add_account(workspace, "bot", role="reader")
-    assert made.is_minted and len(made.token) == len("sk-sand-") + 64
+    assert made.is_minted
+    assert len(made.token) == len("sk-sand-") + 64
     caller = sign_in(houses, f"Bearer {made.token}")
     assert (caller.principal, caller.role) == ("service/bot", "reader")
     assert sign_in(houses, f"Bearer bot:{made.token}") == caller
@@ -123,7 +124,8 @@ def test_revoking_counts_from_the_next_request_on(houses: Houses, place: Place) 
 
     revoke(other, first)
     problem = refusal(houses, f"Bearer {first}")
-    assert isinstance(problem, Forbidden) and problem.code == "auth.revoked"
+    assert isinstance(problem, Forbidden)
+    assert problem.code == "auth.revoked"
     revoke(other, "b")
     assert refusal(houses, f"Bearer {second}").code == "auth.inactive"
     revoke(other, "claude")
@@ -269,7 +271,8 @@ def test_many_requests_with_one_key_are_one_check(
 def test_only_so_many_keys_are_checked_at_once(houses: Houses) -> None:
     held = [houses.verdicts._waiting.acquire() for _ in range(18)]
     problem = refusal(houses, "Bearer claude:some-guess")
-    assert isinstance(problem, TooMany) and problem.code == "auth.busy"
+    assert isinstance(problem, TooMany)
+    assert problem.code == "auth.busy"
     for _ in held:
         houses.verdicts._waiting.release()
     assert refusal(houses, "Bearer claude:some-guess").code == "auth.mismatch"
@@ -283,6 +286,9 @@ def test_nothing_of_a_token_is_kept_in_the_clear(houses: Houses, workspace: Work
         except Problem:
             pass
     kept = repr([vars(houses), vars(houses.verdicts)])
-    assert KEY not in kept and token not in kept and "wrong-key" not in kept
+    assert KEY not in kept
+    assert token not in kept
+    assert "wrong-key" not in kept
     history = workspace.history(account_id(workspace, "bot"))
-    assert token not in repr(history) and KEY not in repr(workspace.query("auth/Principal"))
+    assert token not in repr(history)
+    assert KEY not in repr(workspace.query("auth/Principal"))

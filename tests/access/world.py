@@ -1,4 +1,4 @@
-"""A workspace with something to steal, and a look at everything that an attacker must not change."""
+"""A workspace with something to steal, and a look at all that an attacker must not change."""
 
 from __future__ import annotations
 

@@ -33,7 +33,8 @@ WITHOUT_BAR = {"load", "get-ident", "query-equal", "query-range", "create"}
 
 def run_bench(store: str, file: Path) -> str:
     sizes = ",".join(map(str, SIZES))
-    command = [sys.executable, "-m", "bench", "--quick", "--store", store, "--sizes", sizes]
+    command = [sys.executable, "-m", "bench", "--quick", "--only", "stores"]
+    command += ["--store", store, "--sizes", sizes]
     path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
         [*command, "--json", str(file)],

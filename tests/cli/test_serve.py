@@ -185,16 +185,18 @@ def open_stream(one: http.client.HTTPConnection, key: str, kind: str) -> http.cl
 def test_it_ends_in_good_order_streams_and_all(
     server: Running, tmp_path: Path, how: signal.Signals, kind: str
 ) -> None:
-    with closing(connection(server.url)) as one:
-        with open_stream(one, new_key(tmp_path), kind) as stream:
-            assert stream.status == 200
-            start = time.perf_counter()
-            log = server.stop(how)
-            assert time.perf_counter() - start <= END_S_MAX
-            assert server.process.returncode == 0
-            if kind == "seeds":  # our own; the SDK cuts those of sessions short
-                stream.read()  # to its end
-                assert '"error"' not in log
+    with (
+        closing(connection(server.url)) as one,
+        open_stream(one, new_key(tmp_path), kind) as stream,
+    ):
+        assert stream.status == 200
+        start = time.perf_counter()
+        log = server.stop(how)
+        assert time.perf_counter() - start <= END_S_MAX
+        assert server.process.returncode == 0
+        if kind == "seeds":  # our own; the SDK cuts those of sessions short
+            stream.read()  # to its end
+            assert '"error"' not in log
     assert json.loads(log.splitlines()[-1])["event"] == "stopped"
     with serving(cwd=tmp_path):
         pass  # the file is free again

@@ -33,6 +33,7 @@ BROAD_HANDLERS = {
         1,
         "a transaction fails alone: its error is its own caller's answer",
     ),
+    "sandbar/mcp/server.py": (1, "a client is shown the number of a defect, never its text"),
     "sandbar/notify/followed.py": (1, "a listener that fails keeps the others from nothing"),
     "sandbar/notify/hub.py": (
         1,

@@ -15,12 +15,15 @@ def test_a_server_that_cannot_start_says_why(tmp_path: Path) -> None:
         server.start()
 
 
-def test_a_traceback_in_the_log_fails_whoever_stops_the_server(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "line", ["Traceback (most recent call last):", '{"event": "oh", "level": "error"}']
+)
+def test_an_error_in_the_log_fails_whoever_stops_the_server(line: str, tmp_path: Path) -> None:
     server = LiveServer(tmp_path / "live.db").start()
     server.check_log()
     with server._log.open("a") as log:
-        log.write("Traceback (most recent call last):\n")
-    with pytest.raises(AssertionError, match="wrote a traceback"):
+        log.write(f"{line}\n")
+    with pytest.raises(AssertionError, match="logged errors"):
         server.stop()
 
 

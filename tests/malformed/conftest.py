@@ -23,7 +23,7 @@ GREETING = request(
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     """One server for the corpus."""
     path = tmp_path_factory.mktemp("malformed") / "malformed.db"
@@ -33,7 +33,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
         assert faults_logged(running.log()) == []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def door(server: LiveServer) -> Door:
     """The server's door with a session of the account."""
     return open_session(Door("127.0.0.1", server.port, f"{NAME}:{KEY}"))

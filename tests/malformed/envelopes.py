@@ -81,6 +81,7 @@ BAD_RESPONSES: dict[str, Any] = {
     "a result that is null": {"jsonrpc": "2.0", "id": 1, "result": None},
     "an error that is a string": {"jsonrpc": "2.0", "id": 1, "error": "x"},
     "an error without a code": {"jsonrpc": "2.0", "id": 1, "error": {"message": "x"}},
+    "an error without a message": {"jsonrpc": "2.0", "id": 1, "error": {"code": 1}},
     "a result with the id null": {"jsonrpc": "2.0", "id": None, "result": {}},
 }
 

@@ -5,6 +5,8 @@ The corpus stands in `bodies`, `envelopes`, `parameters`, `headers`, `signing_in
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.malformed.bodies import BODIES
@@ -26,13 +28,24 @@ NORMAL = Case("a normal call", OK, message=tool_call("sandbar.schema.datatypes",
     ("case", "lane"), RUNS, ids=[f"{lane}: {case.name}" for case, lane in RUNS]
 )
 def test_a_malformed_request_gets_its_exact_answer(case: Case, lane: Lane, door: Door) -> None:
-    found = complaints(case, case.expect[lane], send(case, lane, door))
-    assert found == []
-    afterwards = complaints(NORMAL, NORMAL.expect[lane], send(NORMAL, lane, door))
+    assert _found(case, lane, door) == []
+    afterwards = _found(NORMAL, lane, door)
     assert afterwards == [], "the server must answer as if nothing had happened"
 
 
-def test_the_corpus_is_as_large_as_promised() -> None:
+def _found(case: Case, lane: Lane, door: Door) -> list[str]:
+    """What is wrong; on a busy machine an answer may be late once, not three times."""
+    for _ in range(3):
+        found = complaints(case, case.expect[lane], send(case, lane, door))
+        if not any(complaint.startswith("answered after") for complaint in found):
+            break
+    return found
+
+
+def test_the_corpus_is_as_large_as_promised(
+    record_property: Callable[[str, object], None],
+) -> None:
+    record_property("figure", f"{len(CORPUS)} malformed requests, {len(RUNS)} in three lanes")
     names = [case.name for case in CORPUS]
     assert len(set(names)) == len(names), "a name is used twice"
     older = [case for case in CORPUS if "bare" in case.expect or "session" in case.expect]

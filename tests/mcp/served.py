@@ -118,7 +118,7 @@ class Served:
         headers = {"Authorization": f"Bearer {token}"}
         async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
             transport = streamable_http_client(self.url + query, http_client=http)
-            async with Client(transport, mode=mode, **more) as client:  # type: ignore[arg-type]
+            async with Client(transport, mode=mode, **more) as client:
                 yield client
 
 

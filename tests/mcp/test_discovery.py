@@ -48,19 +48,20 @@ class _Heard:
 async def test_in_a_session(served: Served) -> None:
     heard = _Heard()
     async with served.client("legacy", query=_QUERY, message_handler=heard) as client:
-        await _walk(served, client, "old", heard)
+        await _walk(client, "old", heard)
 
 
 async def test_with_2026_07_28(served: Served) -> None:
     heard = _Heard()
-    uri: list[str] = []
-    async with served.client("2026-07-28", query=_QUERY) as client:
-        async with anyio.create_task_group() as tasks:
-            ready = anyio.Event()
-            tasks.start_soon(_listen, client, heard, ready)
-            await ready.wait()
-            await _walk(served, client, "new", heard, uri, tasks)
-            tasks.cancel_scope.cancel()
+    async with (
+        served.client("2026-07-28", query=_QUERY) as client,
+        anyio.create_task_group() as tasks,
+    ):
+        ready = anyio.Event()
+        tasks.start_soon(_listen, client, heard, ready)
+        await ready.wait()
+        await _walk(client, "new", heard, tasks)
+        tasks.cancel_scope.cancel()
 
 
 async def _listen(
@@ -79,14 +80,7 @@ async def _listen(
             heard.methods.append((name, event))
 
 
-async def _walk(
-    served: Served,
-    client: Client,
-    ns: str,
-    heard: _Heard,
-    uri: list[str] | None = None,
-    tasks: Any = None,
-) -> None:
+async def _walk(client: Client, ns: str, heard: _Heard, tasks: Any = None) -> None:
     before = await _all_tools(client)
     assert f"sandbar_class_{ns}_Note" not in before
     defined = await client.call_tool("sandbar_schema_define", _definition(ns))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -54,20 +55,18 @@ def _places(schema: Any, word: str) -> Iterator[Any]:
 def all_tools(served: Served, query: str) -> tuple[list[dict[str, Any]], int]:
     """Every page of a list, and the bytes of it."""
     tools: list[dict[str, Any]] = []
-    size, cursor = 0, None
+    size, cursor = 0, ""
     while True:
-        params = {} if cursor is None else {"cursor": cursor}
+        params = {"cursor": cursor} if cursor else {}
         answer = served.post("tools/list", params, query=query)
         size += len(_json(answer["result"]))
         tools += answer["result"]["tools"]
-        cursor = answer["result"].get("nextCursor")
-        if cursor is None:
+        cursor = answer["result"].get("nextCursor", "")
+        if not cursor:
             return tools, size
 
 
 def _json(value: Any) -> bytes:
-    import msgspec
-
     return msgspec.json.encode(value)
 
 

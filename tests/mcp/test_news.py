@@ -17,7 +17,7 @@ import httpx2
 import pytest
 
 from sandbar.access import revoke
-from sandbar.database import open_database
+from sandbar.database import open_database, prepare_postgres
 from tests.mcp.served import MODERN, OLD, Served, serving
 
 TOOLS = "notifications/tools/list_changed"
@@ -132,9 +132,7 @@ def open_listen(served: Served, workspace: str = "main") -> Iterator[Ear]:
         "MCP-Protocol-Version": MODERN,
         "Mcp-Method": "subscriptions/listen",
     }
-    with streaming(
-        served, "POST", "/mcp", workspace=workspace, body=body, headers=headers
-    ) as ear:
+    with streaming(served, "POST", "/mcp", workspace=workspace, body=body, headers=headers) as ear:
         ear.wait_for("notifications/subscriptions/acknowledged")
         yield ear
 
@@ -242,3 +240,14 @@ def test_streams_end_with_their_account(tmp_path: Path, kind: str) -> None:
         revoke(served.db.workspace, "test-admin")
         served.db.define(classes={"e/B": {"dt/subclass-of": "dt/Resource"}})
         assert ear.silent(TOOLS)
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_on_postgresql_too(fresh_postgres: str, kind: str) -> None:
+    url = prepare_postgres(fresh_postgres, role=f"sandbar_{kind}")
+    with serving(url, ()) as served, STREAMS[kind](served) as ear:
+        served.db.define(classes={"pg/A": {"dt/subclass-of": "dt/Resource"}})
+        ear.wait_for(TOOLS)
+        with open_database(url) as neighbour:
+            neighbour.define(classes={"pg/B": {"dt/subclass-of": "dt/Resource"}})
+        ear.wait_for(TOOLS)

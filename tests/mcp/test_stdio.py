@@ -43,11 +43,13 @@ async def test_a_desktop_client(tmp_path: Path, mode: str) -> None:
 async def test_news_from_another_process(tmp_path: Path) -> None:
     path = tmp_path / "news.db"
     with await anyio.to_thread.run_sync(sandbar.open, path) as db:
-        async with Client(_command(path), mode="2026-07-28") as client:
-            async with client.listen(tools_list_changed=True) as events:
-                define = {"news/Thing": {"dt/subclass-of": "dt/Resource"}}
-                await anyio.to_thread.run_sync(lambda: db.define(classes=define))
-                with anyio.fail_after(5):
-                    async for event in events:
-                        assert type(event).__name__ == "ToolsListChanged"
-                        break
+        async with (
+            Client(_command(path), mode="2026-07-28") as client,
+            client.listen(tools_list_changed=True) as events,
+        ):
+            define = {"news/Thing": {"dt/subclass-of": "dt/Resource"}}
+            await anyio.to_thread.run_sync(lambda: db.define(classes=define))
+            with anyio.fail_after(5):
+                async for event in events:
+                    assert type(event).__name__ == "ToolsListChanged"
+                    break

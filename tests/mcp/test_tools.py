@@ -72,7 +72,9 @@ def test_every_finding_comes_back_at_once(served: Served) -> None:
 
 
 def test_a_conflict_and_a_missing_entity_are_results(served: Served) -> None:
-    made = served.call("sandbar.entity.create", {"class": "zorp/Boot", "slots": {"footwear/name": "C"}})
+    made = served.call(
+        "sandbar.entity.create", {"class": "zorp/Boot", "slots": {"footwear/name": "C"}}
+    )
     update = {"entity": made["entity-id"], "set": {"footwear/name": "D"}, "expect": 1}
     assert "hint" in _failure(_call(served, "sandbar.entity.update", update))
     payload = _failure(_call(served, "sandbar.entity.find", {"entity": "no/body"}))

@@ -9,8 +9,8 @@ import pytest
 from tests.live_server import LiveServer
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    """A server with the shoes of the tutorial."""
+    """A server with the shoes of the tutorial, one for all files of a worker."""
     with LiveServer(tmp_path_factory.mktemp("clients") / "live.db", packs=["zorp"]) as server:
         yield server

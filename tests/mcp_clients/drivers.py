@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import fastmcp
 import httpx2
@@ -97,7 +97,7 @@ class Driver(ABC):
         self.inbox = Inbox()
         self._closing = ExitStack()
 
-    def __enter__(self) -> Driver:
+    def __enter__(self) -> Self:
         with ExitStack() as opening:
             self._connect(opening)
             self._closing = opening.pop_all()
@@ -171,6 +171,7 @@ class PythonSdk(_AsyncDriver):
 
     def __init__(self, endpoint: Endpoint, mode: str, verify: ssl.SSLContext | bool = True) -> None:
         super().__init__()
+        self.listening: Future[Any] | None = None  # done when the server has ended a listen stream
         self._endpoint, self._mode, self._verify = endpoint, mode, verify
 
     def _connect(self, closing: ExitStack) -> None:
@@ -201,9 +202,8 @@ class PythonSdk(_AsyncDriver):
         if self._mode == "legacy":
             self._portal.call(self._client.subscribe_resource, uri)
             return
-        listening: Future[Any]
-        listening, _ = self._portal.start_task(self._listen, uri)
-        self._closing.callback(listening.cancel)
+        self.listening, _ = self._portal.start_task(self._listen, uri)
+        self._closing.callback(self.listening.cancel)
 
     async def _listen(
         self, uri: str, *, task_status: TaskStatus[None] = TASK_STATUS_IGNORED

@@ -11,6 +11,8 @@ import subprocess
 import time
 from pathlib import Path
 
+# A connection on which nothing came for so long is cut. Nginx's own default is a minute.
+SILENCE_S = 20
 _TIMEOUT_S = 15
 
 # Buffering stays on, as it is by default: the server must ask for none where it streams.
@@ -38,7 +40,7 @@ http {{
             proxy_set_header Host $http_host;
             proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
             proxy_set_header X-Forwarded-Proto $scheme;
-            proxy_read_timeout 1h;
+            proxy_read_timeout {silence_s}s;
         }}
     }}
 }}
@@ -57,7 +59,9 @@ class Nginx:
         self._make_certificates()
         configuration = self.folder / "nginx.conf"
         configuration.write_text(
-            _CONFIGURATION.format(folder=self.folder, port=self.port, upstream=self.upstream)
+            _CONFIGURATION.format(
+                folder=self.folder, port=self.port, upstream=self.upstream, silence_s=SILENCE_S
+            )
         )
         self._log = self.folder / "nginx.log"
         with self._log.open("wb") as log:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import pytest
 
 from tests.live_server import LiveServer
 from tests.mcp_clients.drivers import Driver, PythonSdk
-from tests.mcp_clients.nginx import Nginx, free_port
+from tests.mcp_clients.nginx import SILENCE_S, Nginx, free_port
 from tests.mcp_clients.scene import (
     HEARD_FROM_ANOTHER_PROCESS_WITHIN_S,
     begin_to_listen,
@@ -89,6 +90,12 @@ def test_streams_are_not_held_back(
             delays_of_a_change(crowd, published.server.call), HEARD_FROM_ANOTHER_PROCESS_WITHIN_S
         ),
     )
+
+
+@pytest.mark.long
+def test_streams_survive_silence(crowd: dict[str, Driver], published: Published) -> None:
+    time.sleep(2 * SILENCE_S + 5)  # the silence is what is tested
+    check_delays(delays_of_a_class(crowd, over_http(published.server)))
 
 
 def test_a_foreign_host_is_refused_behind_it_too(published: Published) -> None:

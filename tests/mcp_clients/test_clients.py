@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests.mcp_clients.scene import (
     BOOT_URI,
     FIND,
     HEARD_FROM_ANOTHER_PROCESS_WITHIN_S,
+    LOST_AFTER_S,
     begin_to_listen,
     change_the_boot,
     check_delays,
@@ -101,6 +103,18 @@ def test_who_does_not_listen_is_not_told(live: LiveServer) -> None:
         change_the_boot(over_http(live))
         told = deaf.inbox.wait_for(RESOURCE_UPDATED, BOOT_URI, since=0, timeout_s=0.5)
         assert told is None
+
+
+def test_a_server_that_stops_ends_its_streams_in_good_order(tmp_path: Path) -> None:
+    server = LiveServer(tmp_path / "live.db", packs=["zorp"]).start()
+    with (
+        PythonSdk(server, mode="legacy") as handshaken,
+        PythonSdk(server, mode="2026-07-28") as stateless,
+    ):
+        begin_to_listen({"handshaken": handshaken, "stateless": stateless}, over_http(server))
+        server.stop()
+        assert stateless.listening is not None
+        stateless.listening.result(LOST_AFTER_S)  # raises if the stream was just cut
 
 
 @pytest.mark.parametrize("name", CLIENTS)

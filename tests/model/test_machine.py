@@ -23,23 +23,18 @@ from hypothesis.stateful import (
 
 from sandbar import Database, Problem
 from tests.model.conftest import Place
+from tests.model.dictionary import (
+    MANY,
+    NAMES,
+    PROPERTIES,
+    REFERENCES,
+    TAGS,
+    UNIQUE,
+    Dictionary,
+    Wrong,
+    listed,
+)
 from tests.model.shop import codes_of
-
-NAMES = ["", "a", "b", "x" * 300]
-TAGS = ["t1", "t2", "t3"]
-UNIQUE = ["u1", "u2"]
-
-PROPERTIES: dict[str, dict[str, Any]] = {
-    "m/name": {"dt/range": "db.type/string", "dt/required?": True, "dt/indexed?": True},
-    "m/tags": {"dt/range": "db.type/keyword", "db/cardinality": "many", "dt/indexed?": True},
-    "m/code": {"dt/range": "db.type/string", "db/unique": "identity"},
-    "m/count": {"dt/range": "db.type/long", "dt/min": 0, "dt/default": 0},
-    "m/to": {"dt/range": "m/Node"},
-    "m/all": {"dt/range": "m/Node", "db/cardinality": "many"},
-    "m/part": {"dt/range": "m/Node", "db/cardinality": "many", "dt/component?": True},
-}
-REFERENCES = ["m/to", "m/all", "m/part"]
-MANY = ["m/tags", "m/all", "m/part"]
 
 slots_of_text = st.fixed_dictionaries(
     {},
@@ -52,100 +47,6 @@ slots_of_text = st.fixed_dictionaries(
     },
 )
 numbers = st.integers(0, 11)  # entities by order of making, counted from the newest
-
-
-class Wrong(Exception):
-    """The dictionary refuses."""
-
-    def __init__(self, *codes: str) -> None:
-        self.codes = set(codes)
-
-
-class Dictionary:
-    """Entities as plain dictionaries; every state of the past is kept whole."""
-
-    def __init__(self) -> None:
-        self.now: dict[int, dict[str, Any]] = {}
-        self.past: dict[int, dict[int, dict[str, Any]]] = {}
-        self.required = {"m/name"}
-        self.extra: set[str] = set()
-
-    def put(self, id: int, slots: dict[str, Any]) -> None:
-        """Set slots; None and the empty list clear."""
-        wrong: set[str] = set()
-        for slot, value in slots.items():
-            if slot not in PROPERTIES and slot not in self.extra:
-                wrong.add("slot.unknown")
-            elif value is None or value == []:
-                self.now[id].pop(slot, None)
-            elif slot == "m/name" and not isinstance(value, str):
-                wrong.add("value.type")
-            elif slot == "m/count" and value < 0:
-                wrong.add("value.out-of-bounds")
-            else:
-                self.now[id][slot] = value
-        self.check(id, wrong)
-
-    def check(self, id: int, wrong: set[str]) -> None:
-        """Required slots and unique values."""
-        entity = self.now[id]
-        if any(slot not in entity for slot in self.required):
-            wrong.add("slot.required")
-        code = entity.get("m/code")
-        if code is not None and any(
-            e.get("m/code") == code for n, e in self.now.items() if n != id
-        ):
-            wrong.add("slot.not-unique")
-        for slot in REFERENCES:
-            if any(target not in self.now for target in listed(entity.get(slot))):
-                wrong.add("reference.dangling")
-        if wrong:
-            raise Wrong(*wrong)
-
-    def delete(self, id: int, mode: str) -> list[int]:
-        """End an entity and its parts, and whatever the mode says."""
-        if id not in self.now:
-            raise Wrong("entity.unknown")
-        doomed = self.with_parts({id})
-        while True:
-            outside = {
-                n
-                for n, entity in self.now.items()
-                if n not in doomed
-                for slot in REFERENCES
-                if doomed & set(listed(entity.get(slot)))
-            }
-            if not outside or mode == "detach":
-                break
-            if mode == "refuse":
-                raise Wrong("entity.referenced")
-            doomed = self.with_parts(doomed | outside)
-        for n in outside:
-            for slot in REFERENCES:
-                left = [v for v in listed(self.now[n].get(slot)) if v not in doomed]
-                self.now[n].pop(slot, None)
-                if left:
-                    self.now[n][slot] = left if slot in MANY else left[0]
-        for n in doomed:
-            del self.now[n]
-        return sorted(doomed)
-
-    def with_parts(self, ids: set[int]) -> set[int]:
-        """These and all that they own."""
-        found, queue = set(ids), list(ids)
-        while queue:
-            for part in self.now[queue.pop()].get("m/part", []):
-                if part in self.now and part not in found:
-                    found.add(part)
-                    queue.append(part)
-        return found
-
-
-def listed(value: Any) -> list[Any]:
-    """One value or several, as a list."""
-    if value is None:
-        return []
-    return value if isinstance(value, list) else [value]
 
 
 class Machine(RuleBasedStateMachine):
@@ -282,6 +183,39 @@ class Machine(RuleBasedStateMachine):
         self.step(
             lambda db: db.delete(id, mode=mode).outcomes[0].deleted,
             lambda answer: self.model.delete(id, mode),
+        )
+
+    @rule(number=numbers)
+    def restore(self, number: int) -> None:
+        id = self.pick(number)
+        operation = {"op": "restore", "entity": id}
+        self.step(
+            lambda db: (db.transact([operation]), None)[1], lambda answer: self.model.restore(id)
+        )
+
+    @rule(number=numbers, mode=st.sampled_from(["refuse", "detach"]))
+    def purge(self, number: int, mode: Any) -> None:
+        id = self.pick(number)
+        self.step(
+            lambda db: db.workspace.purge(id, principal="p", mode=mode).entity_ids,
+            lambda answer: self.model.purge(id, mode),
+        )
+
+    @rule(word=st.sampled_from([*NAMES[1:], *TAGS, *UNIQUE]))
+    def search(self, word: str) -> None:
+        found = self.both(
+            lambda db: sorted(
+                hit.entity.entity_id
+                for hit in db.workspace.search(word, class_="m/Node", limit=100).items
+            )
+        )
+        assert (
+            found
+            == sorted(
+                id
+                for id, entity in self.model.now.items()
+                if word in [entity["m/name"], entity.get("m/code"), *entity.get("m/tags", [])]
+            )[:20]
         )
 
     @rule(first=numbers, second=numbers, name=st.sampled_from([*NAMES, 5]))

@@ -12,9 +12,9 @@ from tests.malformed.verdict import faults_logged
 from tests.seeds.typing_it import ACCOUNT, KEY
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    """One server for a test file."""
+    """One server for all of these tests."""
     folder = tmp_path_factory.mktemp("server")
     with LiveServer(folder / "seeds.db", packs=["zorp"]) as running:
         running.sandbar("account", "add", ACCOUNT, "--api-key", KEY)

@@ -274,6 +274,15 @@ def test_a_new_class_is_announced_and_is_a_tool_at_once(address: str, folder: Pa
     assert not made.get("isError")
 
 
+def test_a_new_property_is_announced(address: str, folder: Path) -> None:
+    with ShellStream(LISTEN, address, folder) as stream:
+        stream.wait_until_open()
+        arguments = {"db/ident": "slipper/warm?", "dt/range": "db.type/boolean"}
+        made = call(address, "sandbar.class.dt.Property", arguments)
+        assert not made.get("isError"), made
+        stream.until("notifications/tools/list_changed")
+
+
 def test_the_stream_tells_of_new_resources_and_of_those_subscribed_to(
     address: str, folder: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from secrets import token_bytes
 
 import psycopg
 import pytest
@@ -17,7 +18,7 @@ from tests.postgres_server import PostgresServer
 from tests.store.conftest import Place, new_workspace
 from tests.store.writing import changing, write
 
-TABLES = ["workspace", "tx", "entity", "version", "slot", "past", "secret", "idempotency"]
+TABLES = ["workspace", "tx", "entity", "version", "slot", "past", "secret", "idempotency", "token"]
 
 Bare = psycopg.Connection[tuple[int]]
 
@@ -31,6 +32,7 @@ def spaces(postgres_place: Place) -> tuple[int, int]:
     def everything(tx: Transaction) -> None:
         tx.change(Change(tx.new_id(), 1, "{}", [(5, b"k")], ()), None)
         tx.keep_secret(1, 9, "hash")
+        tx.keep_token(1, token_bytes(32))
         tx.remember("ann", "key", "digest", "receipt")
 
     for ws in spaces:

@@ -10,7 +10,6 @@ from sandbar.model import Workspace
 from sandbar.notify import StoreHub
 from sandbar.store.api import Store
 
-
 M = TypeVar("M")
 
 

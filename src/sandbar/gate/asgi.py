@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from sandbar.errors import Problem
+
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -43,15 +45,18 @@ async def refuse(
     scope: Scope,
     send: Send,
     status: int,
-    error: dict[str, Any],
+    code: int,
+    problem: Problem,
     *,
     id: Any = None,
     headers: Headers | None = None,
 ) -> None:
     """Answer with a JSON-RPC error; its data says under which id the log knows the request."""
+    data = {"code": problem.code, "hint": problem.hint}
     request_id = state_of(scope).get("request_id")
     if request_id is not None:
-        error = {**error, "data": {**error.get("data", {}), "request-id": request_id}}
+        data["request-id"] = request_id
+    error = {"code": code, "message": problem.message, "data": data}
     body = msgspec.json.encode({"jsonrpc": "2.0", "id": id, "error": error})
     fixed = [
         (b"content-type", b"application/json"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sandbar.errors import Incorrect
 from sandbar.gate.asgi import INVALID_REQUEST, App, Message, Receive, Scope, Send, header, refuse
 
 # What a transaction may hold (4 MiB), and room for what is written around it.
@@ -56,8 +57,11 @@ class BodyLimit:
         await self._app(scope, receive_some, send_unless_over)
 
     async def _refuse(self, scope: Scope, send: Send) -> None:
-        data = {"code": "gate.body-too-large", "hint": "send it in several requests"}
-        message = f"a request has at most {self._bytes_max} bytes"
-        error = {"code": INVALID_REQUEST, "message": message, "data": data}
+        problem = Incorrect(
+            "gate.body-too-large",
+            f"a request has at most {self._bytes_max} bytes",
+            hint="send it in several requests",
+        )
         # The rest of the body is not read, so nothing else can come over this connection.
-        await refuse(scope, send, 413, error, headers=[(b"connection", b"close")])
+        close = [(b"connection", b"close")]
+        await refuse(scope, send, 413, INVALID_REQUEST, problem, headers=close)

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
+from sandbar.errors import Forbidden, Incorrect
 from sandbar.gate.asgi import INVALID_REQUEST, App, Receive, Scope, Send, header, refuse
 
+_HINT = "name it with `sandbar serve --allowed-host` or `--public-url` if it is yours"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -41,11 +43,13 @@ class HostCheck:
         if scope["type"] == "http":
             host = header(scope, b"host")
             if host is None or not self._is_ours(host):
-                await _refuse(scope, send, 421, "gate.host", "this Host is not served here")
+                problem = Incorrect("gate.host", "this Host is not served here", hint=_HINT)
+                await refuse(scope, send, 421, INVALID_REQUEST, problem)
                 return
             origin = header(scope, b"origin")
             if origin is not None and not self._is_welcome(origin):
-                await _refuse(scope, send, 403, "gate.origin", "this Origin is not allowed")
+                no = Forbidden("gate.origin", "this Origin is not allowed", hint=_HINT)
+                await refuse(scope, send, 403, INVALID_REQUEST, no)
                 return
         await self._app(scope, receive, send)
 
@@ -89,9 +93,3 @@ def _place(host: str) -> _Place | None:
     if name is None or parts.username is not None or parts.path or parts.query or parts.fragment:
         return None
     return name.rstrip("."), port
-
-
-async def _refuse(scope: Scope, send: Send, status: int, code: str, message: str) -> None:
-    hint = "name it with `sandbar serve --allowed-host` or `--public-url` if it is yours"
-    error = {"code": INVALID_REQUEST, "message": message, "data": {"code": code, "hint": hint}}
-    await refuse(scope, send, status, error)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any
 
 import anyio.to_thread
 import msgspec
@@ -31,8 +30,7 @@ _ID_BODY_BYTES_MAX = 64 * 1024
 _ID_WAIT_S_MAX = 0.25
 
 # What tells an attacker nothing; of everything else only the log has the reason.
-_SHOWN = frozenset({"auth.missing", "auth.malformed", "auth.revoked", "auth.busy"})
-_TOLD = "auth.invalid"
+_SHOWN = frozenset({"auth.missing", "auth.malformed"})
 
 _log = logging.getLogger("sandbar.gate")
 
@@ -80,13 +78,11 @@ class SignIn:
         request_id = state_of(scope).get("request_id")
         _log.warning("sign-in refused: %s (request %s)", problem.code, request_id)
         status, code = _wire(problem, scope)
-        shown = problem.code if problem.code in _SHOWN or status >= 500 else _TOLD
-        data: dict[str, Any] = {"code": shown}
-        if problem.hint is not None:
-            data["hint"] = problem.hint
-        error = {"code": code, "message": problem.message, "data": data}
+        headers = self._headers(problem)
+        if isinstance(problem, Unauthenticated) and problem.code not in _SHOWN:
+            problem = Unauthenticated("auth.invalid", problem.message, hint=problem.hint)
         id = await _id_of(scope, receive)
-        await refuse(scope, send, status, error, id=id, headers=self._headers(problem))
+        await refuse(scope, send, status, code, problem, id=id, headers=headers)
 
     def _headers(self, problem: Problem) -> Headers:
         if isinstance(problem, TooMany):

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import anyio
+import mcp_types as types
 from mcp.server.connection import Connection
 from mcp.server.runner import serve_one
 from mcp.shared.dispatcher import CallOptions
@@ -70,7 +71,7 @@ async def answer(
 ) -> dict[str, Any]:
     """The response to one request, whatever it is."""
     id, method, params = message["id"], message["method"], message.get("params")
-    if method.startswith("notifications/"):
+    if method == "notifications/initialized":
         return {"jsonrpc": "2.0", "id": id, "result": {}}  # some clients number these, too
     meta = (params or {}).get("_meta")
     token = meta.get("progressToken") if isinstance(meta, dict) else None
@@ -91,8 +92,12 @@ async def answer(
 
 async def greet(server: McpServer, exchange: Exchange, message: dict[str, Any]) -> dict[str, Any]:
     """`initialize` from a client that cannot hold a session: the answer, and nothing else."""
-    params = message.get("params") or {}
-    wish = params.get("protocolVersion")
+    params = {"capabilities": {}, **(message.get("params") or {})}
+    try:
+        wish = types.InitializeRequestParams.model_validate(params, by_name=False).protocol_version
+    except ValidationError:
+        wrong = {"code": INVALID_PARAMS, "message": "Invalid request parameters"}
+        return {"jsonrpc": "2.0", "id": message["id"], "error": wrong}
     options = server.sdk.create_initialization_options()
     info = server.sdk.server_info
     result = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from typing import Any
 
 import msgspec
 
@@ -17,8 +18,8 @@ def write_cursor(*parts: str | int) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(parts)).decode().rstrip("=")
 
 
-def read_cursor(word: str, kind: str) -> list[str | int]:
-    """The parts of a cursor of this kind, or a clear refusal."""
+def read_cursor(word: str, kind: str, *shape: type) -> list[Any]:
+    """What follows the kind in a cursor of this shape, or a clear refusal: clients can forge it."""
     try:
         if len(word) > _CURSOR_MAX:
             raise ValueError
@@ -26,10 +27,11 @@ def read_cursor(word: str, kind: str) -> list[str | int]:
         parts = msgspec.json.decode(base64.urlsafe_b64decode(padded), type=list[str | int])
     except (ValueError, binascii.Error, msgspec.MsgspecError):
         parts = []
-    if not parts or parts[0] != kind:
+    is_shaped = bool(shape) and [type(part) for part in parts] == [str, *shape]
+    if not is_shaped or parts[0] != kind or any(type(p) is int and p < 0 for p in parts):
         raise Incorrect(
             "list.cursor",
             "this cursor is not of this list",
             hint="use nextCursor of the page before, or begin without a cursor",
         )
-    return parts
+    return parts[1:]

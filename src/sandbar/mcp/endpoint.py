@@ -6,6 +6,7 @@ stream, or a session id, to its sessions; any other request is bare.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -46,6 +47,7 @@ from sandbar.mcp.wire import (
     INVALID_REQUEST,
     OLD_VERSIONS,
     PARSE_ERROR,
+    json_encode,
     protocol_error,
 )
 
@@ -63,7 +65,10 @@ class Endpoint:
 
     def __init__(self, database: Database) -> None:
         self._server = McpServer(Service(database))
-        self._manager = StreamableHTTPSessionManager(self._server.sdk)
+        # The gate has limited the body already, for all roads alike.
+        self._manager = StreamableHTTPSessionManager(
+            self._server.sdk, max_request_body_size=sys.maxsize
+        )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -126,8 +131,12 @@ class Endpoint:
         can_stream = _STREAM in accept
         is_greeting = isinstance(message, dict) and message.get("method") == "initialize"
         if _SESSION in headers or (is_greeting and can_stream):
+            wrong = None if _is_response(message) else _what_is_wrong(message)
+            if wrong is not None:
+                await _refuse(send, INVALID_REQUEST, wrong)
+                return
             onward = send if can_stream else Fold(send)
-            receive = _replay(body, receive)
+            receive = _replay(_completed(message) if is_greeting else body, receive)
             await self._hand_over(scope, "session", receive, onward, accept=_BOTH)
         else:
             await self._bare(scope, message, accept, receive, send)
@@ -264,7 +273,7 @@ class _Answer:
 def _normalised(scope: Scope) -> Headers:
     """The headers without stray white space; some parsers keep it."""
     scope["headers"] = [(name, value.strip()) for name, value in scope["headers"]]
-    return dict(scope["headers"])
+    return dict(reversed(scope["headers"]))  # the first of two counts, as it does for the SDK
 
 
 def _what_is_wrong(message: Any) -> str | None:
@@ -277,9 +286,31 @@ def _what_is_wrong(message: Any) -> str | None:
         return "The method is missing"
     if "id" in message and type(message["id"]) not in (int, str):
         return "An id is a string or an integer"
-    if not isinstance(message.get("params", {}), dict):
+    if not isinstance(message.get("params"), dict | None):
         return "Params are an object"
     return None
+
+
+def _completed(greeting: dict[str, Any]) -> bytes:
+    """An `initialize` with the member that some clients leave out."""
+    params = greeting.get("params")
+    if isinstance(params, dict):
+        greeting = {**greeting, "params": {"capabilities": {}, **params}}
+    return json_encode(greeting)
+
+
+def _is_response(message: Any) -> bool:
+    """Whether this answers something that a session has asked its client."""
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0" or "method" in message:
+        return False
+    error = message.get("error")
+    is_error = (
+        isinstance(error, dict)
+        and type(error.get("code")) is int
+        and isinstance(error.get("message"), str)
+    )
+    is_answer = isinstance(message.get("result"), dict) or is_error
+    return is_answer and type(message.get("id")) in (int, str)
 
 
 async def _body(receive: Receive) -> bytes | None:

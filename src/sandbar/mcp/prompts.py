@@ -32,7 +32,7 @@ class Prompts:
         exchange = exchange_of(ctx, self._service)
         start = 0
         if params.cursor is not None:
-            start = int(read_cursor(params.cursor, "prompts")[1])
+            start = read_cursor(params.cursor, "prompts", int)[0]
         found = await self._service.read(
             exchange, lambda: prompts(exchange.database.guarded(exchange.caller))
         )

@@ -69,8 +69,7 @@ class Resources:
         exchange = exchange_of(ctx, self._service)
         phase, inner = 0, ""
         if params.cursor is not None:
-            _, at, word = read_cursor(params.cursor, "resources")
-            phase, inner = int(at), str(word)
+            phase, inner = read_cursor(params.cursor, "resources", int, str)
         page = await self._service.read(exchange, lambda: self._page(exchange, phase, inner))
         return complete(exchange.version, page, cacheable=True)
 

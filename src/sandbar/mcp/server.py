@@ -14,7 +14,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from sandbar import __version__
-from sandbar.errors import Problem
+from sandbar.errors import Fault, Problem
 from sandbar.faults import log_fault
 from sandbar.mcp.completion import Completion
 from sandbar.mcp.exchange import exchange_of
@@ -24,7 +24,7 @@ from sandbar.mcp.resources import Resources
 from sandbar.mcp.service import Service
 from sandbar.mcp.subscriptions import Subscriptions
 from sandbar.mcp.tools import Tools
-from sandbar.mcp.wire import INTERNAL_ERROR, complete, protocol_error
+from sandbar.mcp.wire import complete, protocol_error
 
 NAME = "sandbar"
 TITLE = "Sandbar"
@@ -132,8 +132,13 @@ class McpServer:
             raise protocol_error(problem, ctx.protocol_version, _request_id(ctx)) from None
         except Exception as error:  # noqa: BLE001 - the door: a defect leaves as a number only
             fault_id = log_fault("mcp.handler-failed", error)
-            data = {"code": "server.fault", "id": fault_id, "request-id": _request_id(ctx)}
-            raise MCPError(INTERNAL_ERROR, "Internal error", data) from None
+            fault = Fault(
+                "server.fault",
+                "Internal error",
+                hint="retry; if it happens again, report the id",
+                data={"id": fault_id},
+            )
+            raise protocol_error(fault, ctx.protocol_version, _request_id(ctx)) from None
 
     async def _attend(
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
@@ -141,7 +146,7 @@ class McpServer:
         """Begin a session's stream, and tell newcomers what this workspace holds."""
         result = await call_next(ctx)
         if ctx.method == "notifications/initialized":
-            self.subscriptions.begin_session(ctx)
+            await self.subscriptions.begin_session(ctx)
         elif ctx.method == "initialize" and isinstance(result, dict):
             exchange = exchange_of(ctx, self.service)
             text = await self.service.read(exchange, lambda: instructions_for(exchange))

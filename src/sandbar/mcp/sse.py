@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import anyio
+from mcp.shared.exceptions import MCPError
 
 from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.frames import (
@@ -21,7 +22,7 @@ from sandbar.mcp.frames import (
 from sandbar.mcp.server import McpServer
 from sandbar.mcp.streams import PROMPTS, RESOURCES, TOOLS, Stream
 from sandbar.mcp.subscriptions import OpenStream, too_many
-from sandbar.mcp.wire import protocol_error
+from sandbar.mcp.wire import INVALID_PARAMS, protocol_error
 
 _QUIET_S = 15.0
 
@@ -40,7 +41,9 @@ async def open_subscription(
     send: Send,
 ) -> None:
     """`resources/subscribe` that streams: first the response, then the resource's news."""
-    uri = str((message.get("params") or {}).get("uri"))
+    uri = (message.get("params") or {}).get("uri")
+    if not isinstance(uri, str):
+        raise MCPError(INVALID_PARAMS, "Invalid request parameters")
     id = await server.service.read(exchange, lambda: server.resources.watched(exchange, uri))
     stream = Stream(exchange.caller, frozenset())
     stream.watch(id, uri)
@@ -56,7 +59,7 @@ async def _serve(
     receive: Receive,
     send: Send,
 ) -> None:
-    if not server.service.streams.open(stream):
+    if not await server.service.streams.open(stream):
         error = protocol_error(too_many(), exchange.version, exchange.request_id).error
         shown = error.model_dump(by_alias=True, mode="json", exclude_none=True)
         await send_json(send, {"jsonrpc": "2.0", "id": None, "error": shown}, 429)

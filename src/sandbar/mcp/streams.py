@@ -11,6 +11,7 @@ import asyncio
 from typing import Any
 
 import anyio
+import anyio.to_thread
 
 from sandbar.access import Caller
 from sandbar.notify import Hub, News, Subscription
@@ -93,9 +94,10 @@ class Streams:
         self._hub = hub
         self._open: dict[str, set[Stream]] = {}
         self._subscriptions: dict[str, Subscription] = {}
+        self._subscribing = anyio.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def open(self, stream: Stream) -> bool:
+    async def open(self, stream: Stream) -> bool:
         """Begin to tell a stream; False if its caller has too many open."""
         workspace = stream.caller.workspace
         beside = self._open.setdefault(workspace, set())
@@ -103,9 +105,18 @@ class Streams:
         if len(mine) >= STREAMS_PER_CALLER:
             return False
         beside.add(stream)
-        if workspace not in self._subscriptions:
-            self._loop = asyncio.get_running_loop()
-            self._subscriptions[workspace] = self._hub.subscribe(workspace, self._hear)
+        is_told = False
+        try:
+            async with self._subscribing:
+                if workspace not in self._subscriptions:
+                    self._loop = asyncio.get_running_loop()
+                    self._subscriptions[workspace] = await anyio.to_thread.run_sync(
+                        self._hub.subscribe, workspace, self._hear
+                    )
+            is_told = not stream.is_closed
+        finally:
+            if not is_told:  # its client hung up meanwhile
+                self.close(stream)
         return True
 
     def close(self, stream: Stream) -> None:

@@ -51,13 +51,13 @@ class Subscriptions:
 
     # --- sessions ----------------------------------------------------------------------------
 
-    def begin_session(self, ctx: ServerRequestContext[Any, Any]) -> None:
+    async def begin_session(self, ctx: ServerRequestContext[Any, Any]) -> None:
         """A session is ready: tell it of changes until it ends."""
         connection = connection_of(ctx)
         if _STREAM in connection.state or not connection.has_standalone_channel:
             return
         stream = SessionStream(exchange_of(ctx, self._service).caller, _ALL_LISTS)
-        if self._service.streams.open(stream):
+        if await self._service.streams.open(stream):
             assert self._tasks is not None
             connection.state[_STREAM] = stream
             connection.exit_stack.callback(self._service.streams.close, stream)
@@ -118,7 +118,7 @@ class Subscriptions:
         for uri in honoured.get("resourceSubscriptions", ())[:]:
             if not await self._watch(exchange, stream, uri):
                 honoured["resourceSubscriptions"].remove(uri)
-        if not self._service.streams.open(stream):
+        if not await self._service.streams.open(stream):
             raise protocol_error(too_many(), exchange.version, exchange.request_id)
         meta = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
         try:

@@ -26,6 +26,7 @@ from sandbar.verbs import (
 CLASSES_IN_ENUM = 40
 _CLASS_EXAMPLES = 5
 _KEPT = 64
+_ADMINS = ("auth/", "pack/")
 _SYSTEM = ("dt/", "db/", "db.type/", "auth/", "pack/", "prompt/")
 
 Tool = dict[str, Any]
@@ -62,7 +63,11 @@ class ToolLists:
             verbs = [verb for verb in verbs if verb.is_core]
         tools = [] if listing == "classes" else [_tool(v, listing, spelling, schema) for v in verbs]
         if listing in ("classes", "all") and caller.may("write"):
-            tools += [_class_tool(tool, spelling, schema) for tool in class_tools(schema)]
+            tools += [
+                _class_tool(tool, spelling, schema)
+                for tool in class_tools(schema)
+                if caller.may("admin") or not tool.class_.startswith(_ADMINS)
+            ]
         return tools
 
 

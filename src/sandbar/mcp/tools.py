@@ -55,7 +55,7 @@ class Tools:
         exchange = exchange_of(ctx, self._service)
         start = 0
         if params.cursor is not None:
-            start = int(read_cursor(params.cursor, "tools")[1])
+            start = read_cursor(params.cursor, "tools", int)[0]
         tools = await self._service.read(exchange, lambda: self._tools(exchange))
         end = start + PAGE_TOOLS
         page: dict[str, Any] = {"tools": tools[start:end]}
@@ -140,15 +140,21 @@ class Tools:
 
     def _unknown_tool(self, exchange: Exchange, problem: Problem, name: str) -> MCPError:
         """The seeds promise the list of tools; a name is shown as far as it is short."""
-        verbs = base_catalogue().visible_to(exchange.caller)
-        is_seed = exchange.spelling == "seed"
-        available = [verb.dotted if is_seed else verb.portable for verb in verbs]
-        data: dict[str, Any] = {"available-tools": available, "code": problem.code}
+        verbs = [_spelled(each, exchange) for each in problem.data["available"]]
+        data: dict[str, Any] = {"available-tools": verbs, "code": problem.code}
         if problem.hint is not None:
             data["hint"] = problem.hint
         if exchange.request_id is not None:
             data["request-id"] = exchange.request_id
         return MCPError(INVALID_PARAMS, f"Unknown tool: {name[:100]}", data)
+
+
+def _spelled(name: str, exchange: Exchange) -> str:
+    """A verb's name as this client sees it; those of packs have one spelling only."""
+    verb = base_catalogue().find(name)
+    if verb is None:
+        return name
+    return verb.dotted if exchange.spelling == "seed" else verb.portable
 
 
 def _schemas_with_headers(offer: Offer) -> dict[str, dict[str, Any]]:

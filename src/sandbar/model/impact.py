@@ -317,14 +317,15 @@ def _check_targets(unit: Unit, property: Property, stored: Any) -> None:
 
 def _reindex(unit: Unit, item: Affected, row: Row) -> None:
     doc = read_doc(row.doc)
+    turned = [now for was, now in item.reindex if was.kind is not now.kind and now.key in doc]
+    if any(_recheck(unit, now, doc[now.key]) for now in turned):
+        return  # what has no place in the new index; the report will refuse the change
     if any(was.is_text != now.is_text for was, now in item.reindex):
         unit.tx.index_words(row.id, entity_words(item.cls, doc))
     for was, now in item.reindex:
         stored = doc.get(now.key)
         if stored is None:
             continue
-        if was.kind is not now.kind and _recheck(unit, now, stored):
-            continue  # a value that has no place in the new index; the report will refuse it
         ended = [(was.id, key) for key in was.index_keys(stored)] if was.indexed else []
         begun = [(now.id, key) for key in now.index_keys(stored)] if now.indexed else []
         unit.tx.reindex(

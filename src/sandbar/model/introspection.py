@@ -41,6 +41,14 @@ class Introspection:
         """The name of a class as it is written, however it was spelled."""
         return self._class(cls).ident
 
+    def label(self, cls: str) -> str | None:
+        """The name of a class for people, if it has one."""
+        return self._class(cls).label
+
+    def doc(self, cls: str) -> str | None:
+        """What a class is, if it says so."""
+        return self._class(cls).doc
+
     def parents(self, cls: str) -> list[str]:
         """The direct superclasses."""
         return self._names(self._class(cls).parent_ids)

@@ -126,11 +126,11 @@ def _tools(schema: Introspection) -> Iterable[ClassTool]:
         is_own = names[dotted] == cls and names[portable] == cls
         if schema.is_abstract(cls) or not is_own or _NAME.fullmatch(portable) is None:
             continue
-        facts = schema.describe(cls)
-        text = f"Create a {cls}." + (f" {facts['doc']}" if facts["doc"] else "")
+        doc = schema.doc(cls)
+        text = f"Create a {cls}. {doc}" if doc else f"Create a {cls}."
         if len(text) > DESCRIPTION_MAX:
             text = f"{text[: DESCRIPTION_MAX - 1]}…"
-        label = facts["label"] or cls.partition("/")[2]
+        label = schema.label(cls) or cls.partition("/")[2]
         yield ClassTool(cls, dotted, portable, f"Create {label}"[:DESCRIPTION_MAX], text)
 
 

@@ -35,7 +35,7 @@ def apply_plan(connection: Connection, ws: int, plan: Plan, nonce: bytes) -> Non
     _put_records(connection, ws, plan)
     apply_words(connection, ws, plan)
     for id, t in plan.erased.items():
-        connection.execute(_Q.erase, (ws, Longs((id,)), t))
+        connection.execute(_Q.erase, (Longs((id,)), t))
 
 
 def _end_slots(connection: Connection, ws: int, plan: Plan) -> None:

@@ -300,4 +300,4 @@ SELECT %(ws)s, u.id, u.words::tsvector FROM unnest(%(ids)s, %(words)s) u (id, wo
 ON CONFLICT (ws, id) DO UPDATE SET words = excluded.words
 
 -- name: erase
-SELECT erase(%s, %s, %s)
+SELECT erase(%s, %s)

@@ -239,19 +239,24 @@ BEGIN ATOMIC
 END;
 
 -- Whoever writes may add to the past, never take from it, except by this: all that is known of some
--- entities goes, and a mark of that stays. The policies bind the owner, too.
-CREATE FUNCTION sandbar.erase(wanted bigint, ids bigint[], at bigint) RETURNS void
+-- entities goes, and a mark of that stays. It reaches the workspace that the session is bound to and
+-- no other, whoever the owner is.
+CREATE FUNCTION sandbar.bound() RETURNS bigint
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+RETURN NULLIF(current_setting('sandbar.ws', true), '')::bigint;
+
+CREATE FUNCTION sandbar.erase(ids bigint[], at bigint) RETURNS void
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-  DELETE FROM sandbar.version v WHERE v.ws = wanted AND v.id = ANY (ids);
-  DELETE FROM sandbar.past p WHERE p.ws = wanted AND p.id = ANY (ids);
-  DELETE FROM sandbar.secret s WHERE s.ws = wanted AND s.id = ANY (ids);
-  DELETE FROM sandbar.search s WHERE s.ws = wanted AND s.id = ANY (ids);
-  DELETE FROM sandbar.idempotency i WHERE i.ws = wanted AND EXISTS (
+  DELETE FROM sandbar.version v WHERE v.ws = (SELECT sandbar.bound()) AND v.id = ANY (ids);
+  DELETE FROM sandbar.past p WHERE p.ws = (SELECT sandbar.bound()) AND p.id = ANY (ids);
+  DELETE FROM sandbar.secret s WHERE s.ws = (SELECT sandbar.bound()) AND s.id = ANY (ids);
+  DELETE FROM sandbar.search s WHERE s.ws = (SELECT sandbar.bound()) AND s.id = ANY (ids);
+  DELETE FROM sandbar.idempotency i WHERE i.ws = (SELECT sandbar.bound()) AND EXISTS (
     SELECT FROM jsonb_array_elements(i.receipt::jsonb -> 'outcomes') o
     WHERE (o ->> 'entity-id')::bigint = ANY (ids));
   INSERT INTO sandbar.version (ws, id, t, class, doc)
-  SELECT wanted, u.id, at, 0, NULL FROM unnest(ids) u (id);
+  SELECT sandbar.bound(), u.id, at, 0, NULL FROM unnest(ids) u (id);
 END;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA sandbar FROM PUBLIC;

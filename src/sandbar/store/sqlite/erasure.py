@@ -14,14 +14,19 @@ from sandbar.store.queries import load_queries
 from sandbar.store.rows import ERASED
 from sandbar.store.sqlite.connection import open_writer, translated
 
-_Q = load_queries("sandbar.store.sqlite", "queries.sql")
+QUERIES = load_queries("sandbar.store.sqlite", "queries.sql")
 
 
 def erase(connection: apsw.Connection, ws: int, id: int, t: int) -> None:
     """Drop all that is kept of an entity, and leave a mark that says when."""
-    for statement in (_Q.erase_versions, _Q.erase_past, _Q.erase_secrets, _Q.erase_records):
+    for statement in (
+        QUERIES.erase_versions,
+        QUERIES.erase_past,
+        QUERIES.erase_secrets,
+        QUERIES.erase_records,
+    ):
         connection.execute(statement, (ws, id))
-    connection.execute(_Q.put_version, (ws, id, t, ERASED, None))
+    connection.execute(QUERIES.put_version, (ws, id, t, ERASED, None))
 
 
 def scrub(path: str) -> bool:
@@ -29,12 +34,12 @@ def scrub(path: str) -> bool:
     connection = open_writer(path)
     try:
         with translated():
-            statement, before = _Q.begin_merging, -2
+            statement, before = QUERIES.begin_merging, -2
             # Fewer than two changes: there was nothing left to merge.
             while connection.total_changes() - before >= 2:
                 before = connection.total_changes()
                 connection.execute(statement)
-                statement = _Q.go_on_merging
+                statement = QUERIES.go_on_merging
             connection.execute("VACUUM")
             busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
             return not busy

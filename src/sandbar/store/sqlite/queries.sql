@@ -166,7 +166,7 @@ WHERE v.ws = ? AND v.id = ? ORDER BY v.t DESC LIMIT 1
 
 -- name: entities_after
 SELECT id, class, t, doc FROM entity
-WHERE place > (?1 << 40) + ?2 AND place < ((?1 + 1) << 40) ORDER BY place LIMIT ?3
+WHERE place > (?1 << 40) + ?2 AND place < ((?1 + 1) << 40) AND ws = ?1 ORDER BY place LIMIT ?3
 
 -- name: unsearched
 SELECT after FROM unsearched WHERE ws = ?

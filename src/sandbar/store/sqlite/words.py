@@ -11,7 +11,7 @@ from sandbar.store.plan import Plan
 from sandbar.store.queries import load_queries
 from sandbar.store.search import Sought, Term
 
-_Q = load_queries("sandbar.store.sqlite", "queries.sql")
+QUERIES = load_queries("sandbar.store.sqlite", "queries.sql")
 
 
 def apply_words(connection: apsw.Connection, ws: int, plan: Plan) -> None:
@@ -21,19 +21,19 @@ def apply_words(connection: apsw.Connection, ws: int, plan: Plan) -> None:
         between = f" {prefix}"
         rows = sorted(plan.words.items())
         new = [(first + id, prefix + between.join(w)) for id, w in rows if w and id >= stored]
-        connection.executemany(_Q.put_words, new)
+        connection.executemany(QUERIES.put_words, new)
         if rows[0][0] < stored:
             older = [(first + id, w) for id, w in rows if id < stored]
             gone = [(place,) for place, w in older if not w]
-            connection.executemany(_Q.drop_words, gone)
+            connection.executemany(QUERIES.drop_words, gone)
             kept = [(place, prefix + between.join(w)) for place, w in older if w]
-            connection.executemany(_Q.replace_words, kept)
+            connection.executemany(QUERIES.replace_words, kept)
     if plan.unsearched is not None:
         (after,) = plan.unsearched
         if after is None:
-            connection.execute(_Q.all_searched, (ws,))
+            connection.execute(QUERIES.all_searched, (ws,))
         else:
-            connection.execute(_Q.note_searched, (after, ws))
+            connection.execute(QUERIES.note_searched, (after, ws))
 
 
 def search_bindings(ws: int, sought: Sought) -> tuple[Any, ...]:

@@ -19,6 +19,7 @@ from sandbar.verbs.paging import fitting, page_of_names, read_word, write_word
 _COUNTED_MAX = 10_000
 _ENTITIES_DEFAULT = 100
 # Namespaces of what runs the house; shown only to whoever asks for them.
+_DEFINITIONS = ("dt/Class", "dt/Property")
 _SYSTEM = ("dt/", "db/", "db.type/", "auth/", "pack/", "prompt/")
 
 Definitions = Annotated[
@@ -154,6 +155,7 @@ class _Walk:
                 limit=limit,
                 cursor=place.cursor,
                 as_of=None if place.cursor else self.as_of,
+                hidden=_DEFINITIONS if self.is_default else (),
             )
             kept = [one for one in found.items if self.classes.get(one.class_) == place.root]
             if found.cursor is not None:

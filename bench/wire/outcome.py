@@ -1,0 +1,154 @@
+"""What the contest has shown, as lines of the report."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from statistics import median, quantiles
+
+import msgspec
+
+from bench.results import Bar, Result, speed, verdict
+from bench.settings import (
+    HELP_AT_MOST_S,
+    RESIDENT_AT_MOST_MB,
+    START_AT_MOST_S,
+    TIMES_FASTMCP_AT_LEAST,
+)
+from bench.timing import Contest
+from bench.wire.entrants import Entrant, Field
+from bench.wire.load import Round
+
+CONNECTIONS = (1, 8, 64)
+STORE = "wire"  # in the report's lines; their size is the number of connections
+
+_JUDGED_AT = 8
+_OURS = ("sandbar", "sandbar-writes")
+# Which of ours is compared with whom, and at how many connections.
+_RATIOS = (
+    *(("sandbar-find-modern", other) for other in ("fastmcp", "sdk", "toolbox", "asgi")),
+    ("sandbar-find-session", "fastmcp"),
+    ("sandbar-find-bare", "fastmcp"),
+    ("sandbar-create-modern", "fastmcp"),
+    ("sandbar-create-session", "fastmcp"),
+)
+_WITH_BAR = {"sandbar-find-modern", "sandbar-find-session"}
+
+
+class Outcome:
+    """Rounds by entrant and connections, and what is known of the servers."""
+
+    def __init__(self, field: Field) -> None:
+        self.field = field
+        self.rounds: dict[tuple[str, int], list[Round]] = defaultdict(list)
+        self.starts: dict[str, list[float]] = {}
+        self.resident_mb: dict[str, float] = {}
+        self.help_seconds: list[float] = []
+        self.created = 0
+        self.busiest = 0.0  # the largest share of a counted round in which the load itself worked
+
+    def note(self, entrant: Entrant, connections: int, one: Round, *, counts: bool) -> None:
+        """Keep a round. What it has created is in the file, whether it counts or not."""
+        if entrant.server.key == "sandbar-writes":
+            self.created += one.calls
+        if counts:
+            self.rounds[entrant.key, connections].append(one)
+            self.busiest = max(self.busiest, one.busy)
+
+    def remarks(self) -> list[str]:
+        """What a reader of the figures should know."""
+        return [
+            *self.field.remarks,
+            f"the load generator worked {self.busiest:.0%} of a round at most",
+        ]
+
+    # --- lines -------------------------------------------------------------------------------
+
+    def results(self) -> Iterator[Result]:
+        """All lines: rates, then servers, then ratios."""
+        for entrant in self.field.entrants:
+            for connections in CONNECTIONS:
+                yield self._rate(entrant, connections)
+        for server in self.field.servers:
+            is_ours = server.key in _OURS
+            yield _figure(
+                f"start-{server.key}",
+                f"{server.what}: start to first answer",
+                self.starts[server.key],
+                " s",
+                START_AT_MOST_S if is_ours else None,
+            )
+            yield _figure(
+                f"resident-{server.key}",
+                f"{server.what}: resident after the load",
+                [self.resident_mb[server.key]],
+                " MB",
+                RESIDENT_AT_MOST_MB if is_ours else None,
+            )
+        yield _figure("help", "sandbar --help", self.help_seconds, " s", HELP_AT_MOST_S)
+        for ours, server_key in _RATIOS:
+            for connections in (_JUDGED_AT, CONNECTIONS[-1]):
+                yield from self._ratio(ours, server_key, connections)
+
+    def _rate(self, entrant: Entrant, connections: int) -> Result:
+        rounds = self.rounds[entrant.key, connections]
+        rates = [one.rate for one in rounds]
+        cuts = quantiles([one for each in rounds for one in each.latencies], n=100)
+        return Result(
+            store=STORE,
+            size=connections,
+            key=entrant.key,
+            what=entrant.what,
+            ours=median(rates),
+            low=min(rates),
+            high=max(rates),
+            p50_ms=cuts[49] * 1_000,
+            p99_ms=cuts[98] * 1_000,
+            cpu_us=self._cpu_us(entrant.key, connections),
+        )
+
+    def _ratio(self, ours: str, server_key: str, connections: int) -> Iterator[Result]:
+        """Ours against that server, called in the way in which it is fastest."""
+        others = [each for each in self.field.entrants if each.server.key == server_key]
+        if not others:
+            return
+        fastest = max(others, key=lambda each: median(self._rates(each.key, connections)))
+        what = next(each.what for each in self.field.entrants if each.key == ours)
+        is_judged = connections == _JUDGED_AT and ours in _WITH_BAR and server_key == "fastmcp"
+        line = speed(
+            Contest(self._rates(ours, connections), self._rates(fastest.key, connections)),
+            store=STORE,
+            size=connections,
+            key=f"{ours}-against-{server_key}",
+            what=what,
+            against=fastest.what,
+            bar=Bar("at least", TIMES_FASTMCP_AT_LEAST) if is_judged else None,
+        )
+        by_cpu = self._cpu_us(fastest.key, connections) / self._cpu_us(ours, connections)
+        yield msgspec.structs.replace(line, by_cpu=by_cpu)
+
+    def _cpu_us(self, key: str, connections: int) -> float:
+        """The processor time of one call: a busy machine disturbs it far less than rates."""
+        rounds = self.rounds[key, connections]
+        used = sum(one.server_cpu_seconds for one in rounds)
+        return used / sum(one.calls for one in rounds) * 1e6
+
+    def _rates(self, key: str, connections: int) -> list[float]:
+        return [one.rate for one in self.rounds[key, connections]]
+
+
+def _figure(key: str, what: str, figures: list[float], unit: str, at_most: float | None) -> Result:
+    bar = None if at_most is None else Bar("at most", at_most)
+    figure = median(figures)
+    return Result(
+        store=STORE,
+        size=1,
+        key=key,
+        what=what,
+        figure=figure,
+        unit=unit,
+        low=min(figures),
+        high=max(figures),
+        bar=bar,
+        verdict=verdict(figure, bar),
+    )

@@ -1,0 +1,73 @@
+"""The report of the contest: what everybody does, then how we compare."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from bench.report import STYLES, bar_cells
+from bench.results import Result
+
+_RATES_TITLE = (
+    "Sandbar over MCP: calls per second, latencies in ms, the server's processor time per call"
+)
+
+
+def print_wire_tables(console: Console, results: list[Result], remark: str) -> None:
+    """All lines, for people."""
+    rates = [result for result in results if result.p50_ms is not None]
+    console.print(_rates_table(rates))
+    console.print(_figures_table([result for result in results if result.p50_ms is None], remark))
+
+
+def _rates_table(rates: list[Result]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title=_RATES_TITLE)
+    table.add_column("connections")
+    by_entrant: dict[str, list[Result]] = {}
+    for result in rates:
+        by_entrant.setdefault(result.key, []).append(result)
+    for connections in sorted({result.size for result in rates}):
+        for name in (f"{connections}: calls/s", "p50", "p99"):
+            table.add_column(name, justify="right")
+    table.add_column("CPU µs", justify="right")
+    server = ""
+    for key, lines in by_entrant.items():
+        if key.partition("-")[0] != server:
+            server = key.partition("-")[0]
+            table.add_section()
+        cells = [cell for line in lines for cell in _rate_cells(line)]
+        table.add_row(lines[0].what, *cells, f"{median(line.cpu_us or 0 for line in lines):,.0f}")
+    return table
+
+
+def _rate_cells(result: Result) -> list[str]:
+    assert result.ours is not None
+    assert result.p50_ms is not None
+    assert result.p99_ms is not None
+    return [f"{result.ours:,.0f}", f"{result.p50_ms:.2f}", f"{result.p99_ms:.2f}"]
+
+
+def _figures_table(figures: list[Result], remark: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title="Sandbar over MCP: compared", caption=remark)
+    table.add_column("measurement")
+    table.add_column("conn.", justify="right")
+    table.add_column("against")
+    for name in ("by CPU", "figure", "spread", "bar"):
+        table.add_column(name, justify="right")
+    table.add_column("verdict")
+    has_ratios = False
+    for result in figures:
+        if bool(result.against) != has_ratios:
+            has_ratios = bool(result.against)
+            table.add_section()
+        connections = str(result.size) if result.against else ""
+        table.add_row(
+            *(result.what, connections, result.against),
+            "" if result.by_cpu is None else f"{result.by_cpu:.2f}×",
+            *bar_cells(result),
+            style=STYLES[result.verdict],
+        )
+    return table

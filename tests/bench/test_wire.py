@@ -1,0 +1,252 @@
+"""A short contest for real, and planted servers that answer wrongly: none of them is measured.
+
+Speeds are not asserted: on a busy machine they would say nothing. That there are any is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from bench.results import Result
+from bench.settings import QUICK
+from bench.wire.answers import Answer, WrongAnswerError, check, take_answer
+from bench.wire.entrants import Entrant, Field
+from bench.wire.load import Round, ask, run_round
+from bench.wire.outcome import CONNECTIONS, Outcome
+from bench.wire.requests import BARE, MODERN, SESSION, SESSION_ID, Call, post, tool_call
+from bench.wire.servers import Server
+
+ROOT = Path(__file__).parents[2]
+
+ENTRANTS = {
+    *(f"sandbar-{task}-{road}" for task in ("find", "create") for road in ("modern", "session")),
+    *("sandbar-find-bare", "sandbar-create-bare", "asgi-read"),
+    *(f"{name}-no-op-{road}" for name in ("fastmcp", "sdk") for road in ("modern", "session")),
+}
+SERVERS = {"sandbar", "sandbar-writes", "fastmcp", "sdk", "asgi"}
+RATIOS = {
+    *(f"sandbar-find-modern-against-{name}" for name in ("fastmcp", "sdk", "asgi")),
+    *(f"sandbar-find-{road}-against-fastmcp" for road in ("session", "bare")),
+    *(f"sandbar-create-{road}-against-fastmcp" for road in ("modern", "session")),
+}
+BARS = {
+    *(("start-sandbar", 1), ("start-sandbar-writes", 1), ("help", 1)),
+    *(("resident-sandbar", 1), ("resident-sandbar-writes", 1)),
+    *(("sandbar-find-modern-against-fastmcp", 8), ("sandbar-find-session-against-fastmcp", 8)),
+}
+
+
+@pytest.mark.timeout(300)  # five servers start, on whatever the machine has left
+def test_a_quick_run_measures_everybody(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", "--quick", "--only", "wire", "--json", str(file)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    decoded = msgspec.json.decode(file.read_bytes(), type=list[Result])
+    # Toolbox is installed by `make bench` only, so it may be there or not.
+    results = {(one.key, one.size): one for one in decoded if "toolbox" not in one.key}
+    assert {one.store for one in results.values()} == {"wire"}
+    rates = {place: one for place, one in results.items() if one.p50_ms is not None}
+    assert set(rates) == {(key, size) for key in ENTRANTS for size in CONNECTIONS}
+    for one in rates.values():
+        assert one.ours is not None
+        assert one.p50_ms is not None
+        assert one.p99_ms is not None
+        assert one.cpu_us is not None
+        assert one.ours > 1
+        assert 0 < one.p50_ms <= one.p99_ms
+        # One call at a time: the answers of a second cannot take longer than a second.
+        assert one.size > 1 or one.ours * one.p50_ms < 3_000
+        assert 10 < one.cpu_us < 100_000
+        assert one.what in done.stdout
+    figures = {place: one for place, one in results.items() if one.p50_ms is None}
+    kinds = {f"{kind}-{server}" for kind in ("start", "resident") for server in SERVERS}
+    assert {key for key, _ in figures} == RATIOS | kinds | {"help"}
+    for one in figures.values():
+        assert one.figure is not None
+        assert one.figure > 0
+        assert bool(one.by_cpu) == bool(one.against)
+    assert {place for place, one in results.items() if one.bar is not None} == BARS
+    assert figures["resident-sandbar", 1].verdict == "met"
+    assert (figures["resident-sandbar", 1].figure or 0) > 20
+
+
+# --- the parts -------------------------------------------------------------------------------
+
+PLAIN = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nabc def"
+STREAM = (
+    b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+    b"6\r\ndata: \r\n4;x=1\r\nabcd\r\n0\r\n\r\n"
+)
+
+
+@pytest.mark.parametrize(("sent", "body"), [(PLAIN, b"abc def"), (STREAM, b"data: abcd")])
+def test_an_answer_is_complete_with_its_last_byte(sent: bytes, body: bytes) -> None:
+    for length in range(len(sent)):
+        assert take_answer(sent[:length]) is None
+    answer = take_answer(sent + b"HTTP/1.1 200 OK")
+    assert answer is not None
+    assert answer.body == body
+    assert answer.end == len(sent)
+
+
+def test_an_answer_without_an_end_is_refused() -> None:
+    with pytest.raises(WrongAnswerError):
+        take_answer(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nabc")
+
+
+def test_requests_carry_what_their_road_wants() -> None:
+    modern, session, bare = (
+        tool_call(road, "noop", {"ident": "a/b"}, "key") for road in (MODERN, SESSION, BARE)
+    )
+    assert b"\r\nMCP-Protocol-Version: 2026-07-28\r\n" in modern
+    assert b'"io.modelcontextprotocol/protocolVersion":"2026-07-28"' in modern
+    assert b"\r\nMcp-Session-Id: " + SESSION_ID in session
+    assert b"_meta" not in session
+    assert b"cp-" not in bare
+    for request in (modern, session, bare):
+        assert b"\r\nAuthorization: Bearer key\r\n" in request
+
+
+# --- negative controls -----------------------------------------------------------------------
+
+GOOD = b'{"result":{"content":[{"type":"text","text":"wanted"}],"isError":false}}'
+WRONG = {
+    "a JSON-RPC error": (b"200 OK", b'{"error":{"code":-32602,"message":"wanted"}}'),
+    "a failed tool": (b"200 OK", b'{"result":{"content":"wanted","isError": true}}'),
+    "another value": (b"200 OK", b'{"result":{"content":"unwanted?"}}'.replace(b"wanted", b"")),
+    "a fault": (b"500 Internal Server Error", b'{"result":"wanted"}'),
+    "no answer": (b"202 Accepted", b""),
+}
+Reply = Callable[[asyncio.StreamWriter], Awaitable[None]]
+
+
+def saying(status: bytes, body: bytes) -> Reply:
+    async def reply(writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 %s\r\ncontent-length: %d\r\n\r\n%s" % (status, len(body), body))
+
+    return reply
+
+
+async def hang_up(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+
+
+async def round_with(*replies: Reply, connections: int = 2) -> Round:
+    """A round against a server that gives these replies in turn, the last one for ever."""
+    count = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal count
+        try:
+            while await reader.readuntil(b"{}"):
+                await replies[min(count, len(replies) - 1)](writer)
+                count += 1
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        calls = [Call(post("/mcp", {}, b"{}"), b"wanted")]
+        return await run_round(port, calls, connections, 0.05)
+
+
+def test_good_answers_are_counted() -> None:
+    seen = asyncio.run(round_with(saying(b"200 OK", GOOD)))
+    assert seen.calls == len(seen.latencies) > 2
+    assert seen.seconds >= 0.05
+    assert seen.rate == pytest.approx(seen.calls / seen.seconds)
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_server_that_answers_wrongly_is_refused(what: str) -> None:
+    with pytest.raises(WrongAnswerError, match="expected b'wanted'"):
+        asyncio.run(round_with(saying(*WRONG[what])))
+
+
+def test_one_wrong_answer_among_good_ones_is_enough() -> None:
+    good, wrong = saying(b"200 OK", GOOD), saying(*WRONG["a failed tool"])
+    with pytest.raises(WrongAnswerError, match="isError"):
+        asyncio.run(round_with(good, good, good, wrong, good, connections=1))
+
+
+def test_a_server_that_hangs_up_is_refused() -> None:
+    with pytest.raises((WrongAnswerError, ConnectionError)):
+        asyncio.run(round_with(saying(b"200 OK", GOOD), hang_up))
+
+
+def test_a_program_that_does_not_start_is_refused() -> None:
+    server = Server("x", "nothing", [sys.executable, "-c", "pass"], Call(b"", b""))
+    with pytest.raises(WrongAnswerError, match="nothing did not start"):
+        asyncio.run(server.start(os.sched_getaffinity(0)))
+    server.end()
+
+
+@contextmanager
+def started(server: Server) -> Iterator[Server]:
+    try:
+        asyncio.run(server.start(os.sched_getaffinity(0)))
+        yield server
+    finally:
+        server.end()
+
+
+def test_a_contestant_is_called_for_what_it_offers() -> None:
+    call = Call(tool_call(MODERN, "noop", {"ident": "a/b"}), b"a/b")
+    other = tool_call(MODERN, "another", {"ident": "a/b"})
+    command = [sys.executable, "-m", "bench.wire.contestants.fastmcp_noop", "{port}"]
+    with started(Server("fastmcp", "FastMCP", command, call)) as server:
+        refused: Answer = asyncio.run(ask(server.port, other))
+        with pytest.raises(WrongAnswerError):
+            check(refused, b"")
+        assert server.resident_mb() > 10
+        assert server.cpu_seconds() > 0.01
+
+
+def judged(rate: float, other: float, start: float, resident: float) -> dict[str, str]:
+    """The verdicts of an invented contest."""
+    probe = Call(b"", b"")
+    servers = [Server(key, key, [], probe) for key in ("sandbar", "fastmcp")]
+    ours = sorted(key for key in ENTRANTS if key.startswith("sandbar"))
+    entrants = [Entrant(key, key, servers[0], MODERN, []) for key in ours]
+    entrants.append(Entrant("fastmcp-a", "the slower way", servers[1], MODERN, []))
+    entrants.append(Entrant("fastmcp-b", "the faster way", servers[1], MODERN, []))
+    outcome = Outcome(Field(servers, entrants, Path(), []))
+    for each in entrants:
+        speed = {"fastmcp-a": other / 3, "fastmcp-b": other}.get(each.key, rate)
+        for connections in CONNECTIONS:
+            for _ in range(QUICK.wire_rounds):
+                one = Round(int(speed), 1.0, [0.001] * 10, 0.5, server_cpu_seconds=0.9)
+                outcome.note(each, connections, one, counts=True)
+    outcome.starts = {server.key: [start] for server in servers}
+    outcome.resident_mb = {server.key: resident for server in servers}
+    outcome.help_seconds = [start / 10]
+    ratios = [one for one in outcome.results() if one.against]
+    assert {one.against for one in ratios} == {"the faster way"}
+    for ratio in ratios:
+        assert ratio.figure == pytest.approx(rate / other)
+        assert ratio.by_cpu == pytest.approx(rate / other)
+    return {one.key: one.verdict for one in outcome.results() if one.verdict}
+
+
+def test_verdicts() -> None:
+    good, bad = judged(2_000, 1_000, 1.9, 149), judged(1_990, 1_000, 3.1, 151)
+    assert set(good) == set(bad) == {key for key, _ in BARS if "writes" not in key}
+    assert set(good.values()) == {"met"}
+    assert set(bad.values()) == {"missed"}

@@ -1,0 +1,88 @@
+"""A real server on a free loopback port, for whatever ASGI app a test brings."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+import uvicorn
+
+from sandbar.gate.asgi import App, Receive, Scope, Send
+
+_START_S_MAX = 10
+
+
+@contextmanager
+def serving(app: App) -> Iterator[int]:
+    """The port of a running server."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    waited = threading.Event()
+    for _ in range(_START_S_MAX * 100):
+        if server.started:
+            break
+        waited.wait(0.01)
+    assert server.started, "the server did not start"
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join(_START_S_MAX)
+        listener.close()
+        assert not thread.is_alive()
+
+
+class Answer(msgspec.Struct):
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """The body, decoded."""
+        return msgspec.json.decode(self.body)
+
+
+def ask(
+    port: int, body: Any = None, headers: dict[str, str] | None = None, method: str = "POST"
+) -> Answer:
+    """One request; a body that is an iterator is sent in chunks, without a length."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request(
+            method, "/mcp", body, headers or {}, encode_chunked=hasattr(body, "__next__")
+        )
+        answer = connection.getresponse()
+        found = {name.lower(): value for name, value in answer.getheaders()}
+        return Answer(answer.status, found, answer.read())
+    finally:
+        connection.close()
+
+
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+    """Says what reached it: the caller, the id of the request, and how much of a body."""
+    received, is_whole = 0, False
+    while not is_whole:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        received += len(message.get("body", b""))
+        is_whole = not message.get("more_body", False)
+    state = scope["state"]
+    said = {
+        "caller": state.get("caller"),
+        "request-id": state.get("request_id"),
+        "received": received,
+    }
+    body = msgspec.json.encode(said)
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": body})
