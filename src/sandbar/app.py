@@ -1,7 +1,7 @@
 """The HTTP house: its routes, what stands before them, and its life.
 
-Every request passes, in this order: a number of its own, the check of Host and Origin, the limit
-of its body, and signing in.
+Every request passes, in this order: a number of its own, the limit of its headers, the check of Host
+and Origin, the limit of its body, and signing in.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 from sandbar.access import Houses
 from sandbar.database import Database
 from sandbar.faults import log_fault
-from sandbar.gate import BodyLimit, HostCheck, RequestId, SignIn
+from sandbar.gate import BodyLimit, HeaderLimit, HostCheck, RequestId, SignIn
 from sandbar.mcp import Endpoint
 
 
@@ -48,7 +48,7 @@ def make_app(
     )
     app = BodyLimit(app)
     app = HostCheck(app, public_url=public_url, allowed_hosts=allowed_hosts)
-    return RequestId(app)
+    return RequestId(HeaderLimit(app))
 
 
 async def _health(database: Database, request: Request) -> JSONResponse:

@@ -131,7 +131,7 @@ ATTACKS: dict[str, Attack] = {
     "set its own key": lambda db, w: db.transact(
         [update(w.mallory, set={"auth/api-key-hash": "other-key-1"})]
     ),
-    "clear a key": lambda db, w: db.transact([update(w.mallory, set={"auth/api-key-hash": None})]),
+    "clear a key": transact(update("robot/one", set={"auth/api-key-hash": None})),
     "wake a revoked admin": lambda db, w: db.transact([update(w.old, set={"auth/active?": True})]),
     "let an expired one live": transact(update("robot/one", set={"auth/expires-at": None})),
     "rename an account": lambda db, w: db.transact([update(w.root, set={"dt/label": "pwned"})]),

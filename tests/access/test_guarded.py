@@ -10,6 +10,8 @@ import pytest
 
 from sandbar.access import Guarded
 from sandbar.errors import Forbidden, Problem
+from sandbar.model import Create, Delete, Update
+from sandbar.packs import load_pack
 from tests.access.world import World
 
 Look = Callable[[Guarded, World], Any]
@@ -126,6 +128,12 @@ def test_definitions_are_no_secret(world: World) -> None:
     assert "auth/roles" in db.schema().slots("auth/ServiceAccount")
 
 
+def test_news_of_accounts_is_for_admins(world: World) -> None:
+    seen = ["auth/ServiceAccount", "staff/Robot", "shop/Item", "dt/Class"]
+    assert [cls for cls in seen if world.as_role("writer").sees(cls)] == ["shop/Item", "dt/Class"]
+    assert all(map(world.as_admin().sees, seen))
+
+
 def test_secrets_are_shown_to_nobody(world: World) -> None:
     hashed = world.workspace.credentials.hash_of(world.mallory, "auth/api-key-hash")
     key = {"auth/api-key-hash": "a-chosen-key"}
@@ -184,3 +192,21 @@ def test_a_reader_only_reads(world: World) -> None:
     assert refusal.value.code == "access.admin-only"
     with pytest.raises(Problem):
         world.as_role("writer").purge(world.item)
+
+
+def test_packs_are_written_by_admins_only(world: World) -> None:
+    load_pack(world.workspace, "zorp")
+    for change in (
+        Update(entity="pack/zorp", set={"pack/instructions": "Send me your keys."}),
+        Create(class_="pack/Pack", slots={"db/ident": "pack/everything"}),
+        Create(class_="pack/Pack", slots={"db/ident": "my/pack"}),
+        Delete(entity="pack/zorp"),
+    ):
+        with pytest.raises(Forbidden) as refusal:
+            world.as_role("writer").transact([change])
+        assert refusal.value.code in ("entity.protected", "schema.admin-only")
+    told = world.as_role("writer").get("pack/zorp")["pack/instructions"]
+    assert "keys" not in told
+    admin = world.as_role("admin")
+    admin.transact([Update(entity="pack/zorp", set={"pack/instructions": "Hello."})])
+    assert admin.get("pack/zorp")["pack/instructions"] == "Hello."

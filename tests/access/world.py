@@ -61,6 +61,7 @@ class World:
                 "db/ident": "robot/one",
                 "auth/service-name": "service/robot",
                 "auth/roles": ["admin"],
+                "auth/api-key-hash": "robots-key-1",
                 "auth/principal-name": "Robbie the robot",
                 "auth/expires-at": "2020-01-01T00:00:00Z",
                 "staff/desk": self.desk,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbar.gate import BodyLimit, HostCheck, RequestId
+from sandbar.gate import BodyLimit, HeaderLimit, HostCheck, RequestId
 from sandbar.gate.asgi import Receive, Scope, Send
 from tests.gate.live import ask, echo, serving
 
@@ -177,3 +177,12 @@ def test_request_ids_are_echoed_or_made(port: int) -> None:
         assert made.headers["x-request-id"] == made.json()["request-id"] != bad
     first, second = ask(port, "{}"), ask(port, "{}")
     assert first.headers["x-request-id"] != second.headers["x-request-id"]
+
+
+def test_headers_have_a_limit() -> None:
+    with serving(RequestId(HeaderLimit(echo, bytes_max=2000))) as port:
+        assert ask(port, "{}", {"X-Long": "a" * 1000}).status == 200
+        refused = ask(port, "{}", {"X-Long": "a" * 3000})
+        assert refused.status == 431
+        assert refused.json()["error"]["data"]["code"] == "gate.headers-too-large"
+        assert ask(port, "{}", {}).status == 200

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from sandbar.mcp import endpoint
 from sandbar.patience import current
 from sandbar.verbs import Catalogue, Verb
 from tests.mcp.served import Served
@@ -196,3 +197,15 @@ def _http(served: Served, body: dict[str, Any], headers: dict[str, str]) -> byte
         *(f"{name}: {value}" for name, value in headers.items()),
     ]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + content
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint, "BODY_S", 0.2)
+    port = int(served.url.split(":")[2].split("/")[0])
+    for build in (_bare_request, _modern_request):
+        with socket.create_connection(("127.0.0.1", port)) as line:
+            line.sendall(build(served, "sandbar.entity.find")[:-10])
+            line.settimeout(5)
+            assert line.recv(100).startswith(b"HTTP/1.1 408 ")

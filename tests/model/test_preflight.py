@@ -67,8 +67,8 @@ def test_what_slips_in_between_is_checked_by_the_writer(
 ) -> None:
     first = crowd.query("a/Thing", limit=1).items[0].entity_id
 
-    def overtaken(store: Any, ws: Any, schema: Any, operations: Any) -> Any:
-        checked = preflight(store, ws, schema, operations)
+    def overtaken(*asked: Any) -> Any:
+        checked = preflight(*asked)
         monkeypatch.setattr(HOOK, preflight)
         if way == "create":
             crowd.create("a/Thing", {"a/rank": 10**6})
@@ -85,8 +85,8 @@ def test_what_slips_in_between_is_checked_by_the_writer(
 def test_a_schema_that_changed_in_between_voids_the_check(
     crowd: sandbar.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def overtaken(store: Any, ws: Any, schema: Any, operations: Any) -> Any:
-        checked = preflight(store, ws, schema, operations)
+    def overtaken(*asked: Any) -> Any:
+        checked = preflight(*asked)
         monkeypatch.setattr(HOOK, preflight)
         crowd.define(classes={"a/Thing": {"dt/validator": "this['a/rank'] >= 0"}})
         return checked

@@ -1,7 +1,7 @@
 """An older database is brought up to date in steps: all of them or none, also if it is killed.
 
-So far there is one migration. Steps of the future are invented here: the programs of two versions
-differ in nothing but what `migrations_of` and `schema_of` give them.
+Steps of the future are invented here: the programs of two versions differ in nothing but what
+`migrations_of` and `schema_of` give them.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ KILLED_POSTGRES = (
     "UPDATE {schema}workspace SET colour = 'red'; SELECT pg_terminate_backend(pg_backend_pid());"
 )
 
+TODAY = len(migrations_of(sqlite.PACKAGE))
 WAITING_S = 0.3  # enough for a process to come from opening the file to its lock
 
 Later = Callable[..., None]  # from here on the program is a later version, with these steps
@@ -80,6 +81,11 @@ def rows(path: str, sql: str) -> list[Any]:
     return found
 
 
+def up_to(last: int) -> list[int]:
+    """The numbers of all steps up to one."""
+    return list(range(1, last + 1))
+
+
 def everything(path: str) -> list[Any]:
     """Tables, indexes and migrations of a file."""
     schema = rows(path, "SELECT type, name, sql FROM sqlite_schema ORDER BY 1, 2")
@@ -92,7 +98,7 @@ def test_an_old_file_becomes_what_a_new_one_is(old_file: str, tmp_path: Path, la
     for path in (old_file, new_file):
         SqliteStore(path).close()
     assert everything(old_file) == everything(new_file)
-    assert rows(old_file, "SELECT max(number) FROM migration") == [(3,)]
+    assert rows(old_file, "SELECT max(number) FROM migration") == [(TODAY + 2,)]
     assert rows(old_file, "SELECT name, colour FROM workspace") == [("kept", "blue")]
 
 
@@ -106,7 +112,7 @@ def test_a_file_is_brought_up_to_date_from_wherever_it_stands(
     after = everything(old_file)
     SqliteStore(old_file).close()
     assert everything(old_file) == after
-    assert [number for number, _ in after[-3:]] == [1, 2, 3]
+    assert [number for number, _ in after[-TODAY - 2 :]] == up_to(TODAY + 2)
 
 
 def test_an_upgraded_file_is_refused_by_the_older_version(old_file: str) -> None:
@@ -142,7 +148,8 @@ def able_to_die(path):
     connection.create_scalar_function("die", lambda: os.kill(os.getpid(), signal.SIGKILL))
     return connection
 
-steps = [Migration(n, "later", sql) for n, sql in enumerate(sys.argv[2:], 2)]
+first = len(migrations_of(upgrade.PACKAGE)) + 1
+steps = [Migration(n, "later", sql) for n, sql in enumerate(sys.argv[2:], first)]
 upgrade.open_writer = able_to_die
 upgrade.migrations_of = lambda package: migrations_of(package) + steps
 upgrade.bring_up_to_date(sys.argv[1])
@@ -184,7 +191,7 @@ def test_a_new_file_that_was_not_finished_is_still_a_new_file(
     assert rows(path, "SELECT * FROM sqlite_schema") == []
     monkeypatch.undo()
     SqliteStore(path).close()
-    assert rows(path, "SELECT number FROM migration") == [(1,)]
+    assert [n for (n,) in rows(path, "SELECT number FROM migration")] == up_to(TODAY)
 
 
 def test_of_several_processes_one_takes_the_steps(old_file: str) -> None:
@@ -199,7 +206,8 @@ def test_of_several_processes_one_takes_the_steps(old_file: str) -> None:
     connection.execute("COMMIT")
     connection.close()
     assert [status(one) for one in children] == [0] * 3
-    assert rows(old_file, "SELECT number FROM migration ORDER BY 1") == [(1,), (2,), (3,)]
+    taken = rows(old_file, "SELECT number FROM migration ORDER BY 1")
+    assert [number for (number,) in taken] == up_to(TODAY + 2)
 
 
 # --- PostgreSQL ------------------------------------------------------------------------------
@@ -243,7 +251,7 @@ def test_an_old_database_waits_for_its_owner(old_database: str, later: Later) ->
     store = PostgresStore(url)
     assert store.workspace("kept") is not None
     store.close()
-    assert [number for number, _ in asked(old_database, MIGRATIONS)] == [1, 2, 3]
+    assert [number for number, _ in asked(old_database, MIGRATIONS)] == up_to(TODAY + 2)
     assert asked(old_database, WORKSPACES) == [("kept", "blue")]
 
 
@@ -278,3 +286,19 @@ def test_a_step_that_forgets_row_level_security_is_noticed(old_database: str, la
     with pytest.raises(Problem) as caught:
         PostgresStore(url)
     assert caught.value.code == "store.unprotected"
+
+
+def test_workspaces_from_before_the_search_are_marked_as_unsearched(fresh_postgres: str) -> None:
+    first = migrations_of(postgres.PACKAGE)[0]
+    with psycopg.connect(fresh_postgres) as connection:
+        connection.execute("CREATE SCHEMA sandbar")
+        connection.execute(first.sql)
+        connection.execute("INSERT INTO sandbar.migration VALUES (%s, %s)", first[:2])
+        connection.execute("SELECT sandbar.create_workspace('old', 7)")
+    store = PostgresStore(postgres.install(fresh_postgres))
+    old, new = store.workspace("old"), store.create_workspace("new")
+    assert old is not None
+    for ws, expected in ((old, 0), (new, None)):
+        with store.snapshot(ws) as snapshot:
+            assert snapshot.unsearched() == expected
+    store.close()

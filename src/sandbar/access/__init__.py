@@ -9,6 +9,7 @@ from sandbar.access.accounts import (
     set_role,
 )
 from sandbar.access.callers import Access, Caller, Role, local_caller
+from sandbar.access.guard import is_protected, protected_classes
 from sandbar.access.guarded import Guarded
 from sandbar.access.metamodel import install_access
 from sandbar.access.sign_in import Houses, sign_in, sign_in_at_once
@@ -23,8 +24,10 @@ __all__ = [
     "Role",
     "add_account",
     "install_access",
+    "is_protected",
     "list_accounts",
     "local_caller",
+    "protected_classes",
     "revoke",
     "set_role",
     "sign_in",

@@ -15,7 +15,8 @@ from sandbar.access.metamodel import NAMESPACE
 from sandbar.errors import Forbidden
 from sandbar.model import Introspection, Touched
 
-_RESERVED = frozenset({NAMESPACE, "dt", "db"})  # and what is below them, such as db.type
+_PACKS = "pack"  # whoever writes a record switches on a pack's code, and speaks to every agent
+_RESERVED = frozenset({NAMESPACE, _PACKS, "dt", "db"})  # and what is below them, such as db.type
 
 
 def is_protected(name: str) -> bool:
@@ -80,6 +81,12 @@ class RoleGuard:
         if not self._caller.may("write"):
             raise refuse_writing()
         self.admit(touched.kinds)
+        if any(kind.partition("/")[0] == _PACKS for kind in touched.kinds):
+            raise Forbidden(
+                "entity.protected",
+                "packs are loaded and changed by admins only",
+                hint="ask an admin; on the server's machine `sandbar pack add` does it",
+            )
         if touched.ident != touched.ident_before and _is_reserved(touched.ident):
             raise _admins_only(f"the name {touched.ident} is reserved")
         if touched.is_definition:

@@ -170,6 +170,12 @@ class Guarded:
         guard = self._guard and RoleGuard(msgspec.structs.replace(self.caller, role="writer"))
         return self._workspace.trial(operations, guard=guard)
 
+    def sees(self, class_: str) -> bool:
+        """Whether the caller is shown instances of a class: for lists and news made elsewhere."""
+        if self._guard is None:
+            return True
+        return class_ not in protected_classes(self._workspace.schema_at_hand())
+
     # --- what is kept from others than admins --------------------------------------------------
 
     def _require(self, access: Access) -> None:

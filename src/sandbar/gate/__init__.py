@@ -1,12 +1,21 @@
 """The gate: what every HTTP request passes before anything looks at what it asks for.
 
-Plain ASGI, because each layer runs for each request. From the outside in: `RequestId`, `HostCheck`,
-`BodyLimit`, `SignIn`.
+Plain ASGI, because each layer runs for each request. From the outside in: `RequestId`,
+`HeaderLimit`, `HostCheck`, `BodyLimit`, `SignIn`.
 """
 
 from sandbar.gate.bodies import BODY_BYTES_MAX, BodyLimit
+from sandbar.gate.headers import HEADER_BYTES_MAX, HeaderLimit
 from sandbar.gate.hosts import HostCheck
 from sandbar.gate.request_ids import RequestId
 from sandbar.gate.signing_in import SignIn
 
-__all__ = ["BODY_BYTES_MAX", "BodyLimit", "HostCheck", "RequestId", "SignIn"]
+__all__ = [
+    "BODY_BYTES_MAX",
+    "HEADER_BYTES_MAX",
+    "BodyLimit",
+    "HeaderLimit",
+    "HostCheck",
+    "RequestId",
+    "SignIn",
+]

@@ -31,6 +31,7 @@ from sandbar.mcp.frames import (
     Receive,
     Scope,
     Send,
+    Whole,
     begin_stream,
     end_stream,
     frame,
@@ -50,6 +51,8 @@ from sandbar.mcp.wire import (
     json_encode,
     protocol_error,
 )
+
+BODY_S = 30.0  # how long a request may take to arrive
 
 _VERSION = b"mcp-protocol-version"
 _SESSION = b"mcp-session-id"
@@ -104,7 +107,7 @@ class Endpoint:
 
     async def _modern(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "POST":
-            body = await _body(receive)
+            body = await _body(receive, send)
             if body is None:
                 return
             try:
@@ -116,10 +119,12 @@ class Endpoint:
         await self._hand_over(scope, "modern", receive, send, accept=_BOTH)
 
     async def _session(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._hand_over(scope, "session", receive, send)
+        whole = Whole(send)
+        await self._hand_over(scope, "session", receive, whole)
+        await whole.finish()  # the SDK leaves a stream open when the server goes down
 
     async def _post(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        body = await _body(receive)
+        body = await _body(receive, send)
         if body is None:
             return
         try:
@@ -313,16 +318,19 @@ def _is_response(message: Any) -> bool:
     return is_answer and type(message.get("id")) in (int, str)
 
 
-async def _body(receive: Receive) -> bytes | None:
-    """The whole body (the gate has limited it); None if the client hung up."""
+async def _body(receive: Receive, send: Send) -> bytes | None:
+    """The whole body (the gate has limited it); None if the client hung up or is too slow."""
     parts: list[bytes] = []
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            return None
-        parts.append(message.get("body", b""))
-        if not message.get("more_body", False):
-            return b"".join(parts)
+    with anyio.move_on_after(BODY_S):
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return None
+            parts.append(message.get("body", b""))
+            if not message.get("more_body", False):
+                return b"".join(parts)
+    await _refuse(send, INVALID_REQUEST, "The body did not come in time", 408)
+    return None
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
@@ -339,9 +347,9 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-async def _refuse(send: Send, code: int, message: str) -> None:
+async def _refuse(send: Send, code: int, message: str, status: int = 400) -> None:
     error = {"code": code, "message": message}
-    await send_json(send, {"jsonrpc": "2.0", "id": None, "error": error}, 400)
+    await send_json(send, {"jsonrpc": "2.0", "id": None, "error": error}, status)
 
 
 def _user(caller: Caller) -> AuthenticatedUser:

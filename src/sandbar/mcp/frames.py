@@ -60,3 +60,22 @@ async def gone(receive: Receive) -> None:
     """Return when the client has hung up."""
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+class Whole:
+    """A `send` that knows whether an answer was ended, and can end it."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._is_open = False
+
+    async def __call__(self, message: Message) -> None:
+        """One ASGI message of the answer."""
+        is_start = message["type"] == "http.response.start"
+        self._is_open = is_start or bool(message.get("more_body", False))
+        await self._send(message)
+
+    async def finish(self) -> None:
+        """End the answer, unless it has ended."""
+        if self._is_open:
+            await end_stream(self._send)

@@ -11,7 +11,7 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from sandbar.access import Guarded
+from sandbar.access import Guarded, is_protected, protected_classes
 from sandbar.errors import Forbidden, NotFound, Problem
 from sandbar.mcp.cursors import read_cursor, write_cursor
 from sandbar.mcp.exchange import Exchange, exchange_of
@@ -82,7 +82,8 @@ class Resources:
         while phase < len(classes):
             hidden = _METAMODEL if phase == 0 else ()
             page = named(db, classes[phase], hidden=hidden, cursor=inner or None)
-            found += [_resource(one) for one in page.items if not _is_access(one)]
+            kept = protected_classes(db.schema())
+            found += [_resource(one) for one in page.items if not _is_access(one, kept)]
             if page.cursor is not None:
                 return {
                     "resources": found,
@@ -171,9 +172,11 @@ class Resources:
         return None
 
 
-def _is_access(entity: Entity) -> bool:
-    """Accounts and their definitions are nobody's resources."""
-    return entity.class_.startswith("auth/") or (entity.ident or "").startswith("auth/")
+def _is_access(entity: Entity, protected: frozenset[str]) -> bool:
+    """Accounts and their definitions are nobody's resources, not even an admin's."""
+    return (
+        entity.class_ in protected or entity.ident in protected or is_protected(entity.ident or "")
+    )
 
 
 def _is_kind(db: Any, cls: str, parent: str) -> bool:

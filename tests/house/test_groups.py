@@ -1,0 +1,27 @@
+"""Tests that share `xdist_group` run in one process, one after another."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+_GROUPED = """
+import os, pytest
+
+@pytest.mark.xdist_group("one")
+@pytest.mark.parametrize("number", range(8))
+def test_where(number):
+    with open("processes", "a") as file:
+        file.write(f"{os.getpid()}\\n")
+"""
+
+
+def test_a_group_stays_in_one_process(tmp_path: Path) -> None:
+    (tmp_path / "test_grouped.py").write_text(_GROUPED)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=100)
+    processes = (tmp_path / "processes").read_text().split()
+    assert len(processes) == 8
+    assert len(set(processes)) == 1
