@@ -9,9 +9,11 @@ import psycopg
 
 from bench.bare.contract import NONCE, PRINCIPAL, Doc, decode
 from bench.samples import Batch
+from sandbar.store.search import GAP, Words
 
 _ENTITY = "INSERT INTO entity (ws, id, class, t, doc) VALUES (%s, %s, %s, %s, %s)"
 _SLOT = "INSERT INTO slot (ws, property, value, id, since) VALUES (%s, %s, %s, %s, %s)"
+_WORDS = "INSERT INTO search (ws, id, words) VALUES (%s, %s, %s::tsvector)"
 _TX = "INSERT INTO tx VALUES (%s, %s, %s, %s, NULL, %s, 0, %s)"
 _STATE = "UPDATE workspace SET t = %s, next_id = %s, instant_us = %s WHERE ws = %s"
 _POINT = "SELECT id, class, t, doc FROM entity WHERE ws = %s AND id = %s"
@@ -45,6 +47,7 @@ class BarePostgres:
         with connection.pipeline(), connection.transaction(), connection.cursor() as cursor:
             cursor.executemany(_ENTITY, batch.entities)
             cursor.executemany(_SLOT, batch.slots)
+            cursor.executemany(_WORDS, [(ws, id, _vector(ws, w)) for id, w in batch.words])
             cursor.execute(_TX, (ws, batch.t, now, PRINCIPAL, batch.ids, NONCE))
             cursor.execute(_STATE, (batch.t, batch.next_id, now, ws))
 
@@ -73,3 +76,7 @@ class BarePostgres:
     def close(self) -> None:
         """Let go of the connection."""
         self._connection.close()
+
+
+def _vector(ws: int, words: Words) -> str:
+    return " ".join([f"{ws}_{word}:{place}" for place, word in enumerate(words, 1) if word != GAP])

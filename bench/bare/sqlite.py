@@ -13,6 +13,7 @@ from sandbar.store.sqlite.connection import open_reader, open_writer
 
 _ENTITY = "INSERT INTO entity (place, class, t, doc) VALUES ((?1 << 40) + ?2, ?3, ?4, ?5)"
 _SLOT = "INSERT INTO slot (ws, property, value, id, since) VALUES (?, ?, ?, ?, ?)"
+_WORDS = "INSERT INTO search (rowid, words) VALUES (?, ?)"
 _TX = "INSERT INTO tx VALUES (?, ?, ?, ?, NULL, ?, 0, ?)"
 _STATE = "UPDATE workspace SET t = ?, next_id = ?, instant_us = ? WHERE ws = ?"
 _POINT = "SELECT id, class, t, doc FROM entity WHERE place = (?1 << 40) + ?2 AND ws = ?1"
@@ -44,6 +45,9 @@ class BareSqlite:
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany(_ENTITY, batch.entities)
         connection.executemany(_SLOT, batch.slots)
+        prefix, between = f"{ws}_", f" {ws}_"
+        texts = [((ws << 40) + id, prefix + between.join(words)) for id, words in batch.words]
+        connection.executemany(_WORDS, texts)
         connection.execute(_TX, (ws, batch.t, now, PRINCIPAL, ids, NONCE))
         connection.execute(_STATE, (batch.t, batch.next_id, now, ws))
         connection.execute("COMMIT")

@@ -44,10 +44,8 @@ def line_up(folder: Path) -> Field:
     ours = [_sandbar("sandbar", "Sandbar", reads, prepared), _sandbar_writes(writes, prepared)]
     fastmcp = _python("fastmcp", "FastMCP", "fastmcp_noop", data.noops(MODERN)[0])
     sdk = _python("sdk", "MCP SDK", "sdk_noop", data.noops(MODERN)[0])
-    bare = _python(
-        *("asgi", "bare ASGI app", "bare_read", data.plain_finds()[0]),
-        *(str(plain), str(prepared.ident_property)),
-    )
+    where = (str(plain), str(prepared.ident_property))
+    bare = _python("asgi", "bare ASGI app", "bare_read", data.plain_finds()[0], *where)
     token = prepared.token
     entrants = [
         *(_line(ours[0], "find", r, data.finds(r, token), token) for r in (MODERN, SESSION, BARE)),

@@ -80,7 +80,7 @@ class Outcome:
             )
             yield _figure(
                 f"resident-{server.key}",
-                f"{server.what}: resident after the load",
+                f"{server.what}: resident memory",
                 [self.resident_mb[server.key]],
                 " MB",
                 RESIDENT_AT_MOST_MB if is_ours else None,

@@ -25,7 +25,7 @@ def contest(settings: Settings, folder: Path, say: Say) -> Outcome:
     """Measure everybody. Servers share one core and the load has the other."""
     say("preparing the databases")
     field = line_up(folder)
-    with _cores() as (server_cores, _), asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
+    with _cores() as server_cores, asyncio.Runner(loop_factory=uvloop.new_event_loop) as loop:
         try:
             for number in range(settings.wire_starts):
                 for server in field.servers:
@@ -83,12 +83,11 @@ def _check_what_was_written(path: Path, outcome: Outcome) -> None:
 
 
 @contextmanager
-def _cores() -> Iterator[tuple[set[int], set[int]]]:
-    """Cores for the servers and for the load; with only one there is nothing to divide."""
+def _cores() -> Iterator[set[int]]:
+    """The core for the servers; the load keeps to another one, if there is any."""
     own = sorted(os.sched_getaffinity(0))
-    servers, load = ({own[0]}, {own[-1]})
-    os.sched_setaffinity(0, load)
+    os.sched_setaffinity(0, {own[-1]})
     try:
-        yield servers, load
+        yield {own[0]}
     finally:
         os.sched_setaffinity(0, set(own))

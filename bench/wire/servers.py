@@ -26,7 +26,7 @@ _END_S = 10.0
 
 
 class Server:
-    """A program that listens on a port of its own choice of ours."""
+    """A program that is started on a free port, more than once if its start is measured."""
 
     def __init__(self, key: str, what: str, command: Sequence[str], probe: Call) -> None:
         self.key = key

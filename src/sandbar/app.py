@@ -1,7 +1,7 @@
 """The HTTP house: its routes, what stands before them, and its life.
 
-Every request passes, in this order: a number of its own, the limit of its headers, the check of Host
-and Origin, the limit of its body, and signing in.
+Every request passes, in this order: a number of its own, the limit of its headers, the check of
+Host and Origin, the limit of its body, and signing in.
 """
 
 from __future__ import annotations

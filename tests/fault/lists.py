@@ -38,8 +38,7 @@ class Abort(Exception):
 def open_all(target: str, workspaces: list[str]) -> list[Database]:
     """Several workspaces of one store, as a server has them."""
     store: Store = PostgresStore(target) if "://" in target else SqliteStore(target)
-    return [Database(store, Workspace.open(store, name), "lists") for name in workspaces]
-
+    return [Database(store, Workspace.open(store, name), "lists", name) for name in workspaces]
 
 def prepare(db: Database, transactions: int) -> None:
     """Empty lists, as many as a thread with so many transactions will need."""

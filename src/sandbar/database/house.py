@@ -19,6 +19,10 @@ from sandbar.model import (
     Introspection,
     Moment,
     Page,
+    Purged,
+    PurgeMode,
+    Restore,
+    SearchPage,
     SlotChange,
     TransactionEntry,
     Update,
@@ -204,6 +208,12 @@ class Database:
             if cursor is None:
                 return
 
+    def search(
+        self, query: str, *, class_: Any = None, limit: int = 20, cursor: str | None = None
+    ) -> SearchPage:
+        """One page of the entities whose text holds all the words, best first."""
+        return self._workspace.search(query, class_=class_, limit=limit, cursor=cursor)
+
     def history(self, entity: Any, *, after: int = 0, limit: int = 1000) -> list[HistoryEntry]:
         """What happened to an entity: when, who, why and which slots; oldest first."""
         return self._workspace.history(entity, after=after, limit=limit)
@@ -277,6 +287,18 @@ class Database:
         """End an entity; while others refer to it, only by `cascade` or `detach`."""
         operation = Delete(entity=entity, mode=mode, expect=expect)
         return self.transact([operation], reason=reason, idempotency_key=idempotency_key)
+
+    def restore(
+        self, entity: Any, to: int | str | None = None, *, reason: str | None = None
+    ) -> Written:
+        """Bring a deleted entity back, or a living one to how it was at a moment."""
+        return self.transact([Restore(entity=entity, to=to)], reason=reason)
+
+    def purge(
+        self, entity: Any, *, reason: str | None = None, mode: PurgeMode = "refuse"
+    ) -> Purged:
+        """Erase every version of an entity; its history only says that it was purged."""
+        return self._workspace.purge(entity, principal=self._principal, reason=reason, mode=mode)
 
     def transact(
         self,
