@@ -40,6 +40,7 @@ def open_all(target: str, workspaces: list[str]) -> list[Database]:
     store: Store = PostgresStore(target) if "://" in target else SqliteStore(target)
     return [Database(store, Workspace.open(store, name), "lists", name) for name in workspaces]
 
+
 def prepare(db: Database, transactions: int) -> None:
     """Empty lists, as many as a thread with so many transactions will need."""
     db.define(properties=PROPERTIES, classes=CLASSES)

@@ -17,7 +17,8 @@ import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from sandbar.access import Role, add_account, install_access
+from sandbar.access import Role as Role
+from sandbar.access import add_account, install_access
 from sandbar.app import make_app
 from sandbar.database import Database, open_database
 

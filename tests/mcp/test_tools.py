@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sandbar.mcp import endpoint
+from sandbar.mcp import envelopes
 from sandbar.patience import current
 from sandbar.verbs import Catalogue, Verb
 from tests.mcp.served import Served
@@ -202,7 +202,7 @@ def _http(served: Served, body: dict[str, Any], headers: dict[str, str]) -> byte
 def test_a_body_that_does_not_come_is_not_waited_for(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(endpoint, "BODY_S", 0.2)
+    monkeypatch.setattr(envelopes, "BODY_S", 0.2)
     port = int(served.url.split(":")[2].split("/")[0])
     for build in (_bare_request, _modern_request):
         with socket.create_connection(("127.0.0.1", port)) as line:

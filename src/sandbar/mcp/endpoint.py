@@ -10,7 +10,6 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import parse_qs
 
 import anyio
 import msgspec
@@ -24,38 +23,41 @@ from sandbar.access import Caller
 from sandbar.database import Database
 from sandbar.errors import Problem
 from sandbar.mcp import bare
-from sandbar.mcp.exchange import Exchange, Road, listing_of, spelling_of
+from sandbar.mcp.answers import Answer, say_nothing
+from sandbar.mcp.envelopes import (
+    completed,
+    is_response,
+    refuse,
+    replay,
+    what_is_wrong,
+    whole_body,
+)
+from sandbar.mcp.exchange import Exchange, Road, listing_of, query_of, spelling_of
 from sandbar.mcp.folding import Fold
 from sandbar.mcp.frames import (
-    Message,
     Receive,
     Scope,
     Send,
     Whole,
-    begin_stream,
-    end_stream,
-    frame,
     gone,
     send_bytes,
     send_json,
-    send_part,
 )
 from sandbar.mcp.server import McpServer
 from sandbar.mcp.service import Service
 from sandbar.mcp.sse import open_stream, open_subscription
+from sandbar.mcp.tools import is_point_read
 from sandbar.mcp.wire import (
     DEFAULT_VERSION,
     INVALID_REQUEST,
     OLD_VERSIONS,
     PARSE_ERROR,
-    json_encode,
     protocol_error,
 )
 
-BODY_S = 30.0  # how long a request may take to arrive
-
 _VERSION = b"mcp-protocol-version"
 _SESSION = b"mcp-session-id"
+_NAME = b"mcp-name"
 _STREAM = b"text/event-stream"
 _BOTH = b"application/json, text/event-stream"
 _METHODS = b"GET, POST, DELETE"
@@ -72,11 +74,20 @@ class Endpoint:
         self._manager = StreamableHTTPSessionManager(
             self._server.sdk, max_request_body_size=sys.maxsize
         )
+        # Point reads are answered at once and say nothing before: without the SDK's watch for
+        # hang-ups, which costs more than the read itself.
+        self._quick_manager = StreamableHTTPSessionManager(
+            self._server.sdk, json_response=True, max_request_body_size=sys.maxsize
+        )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Serve until the context ends; open streams are ended first."""
-        async with anyio.create_task_group() as tasks, self._manager.run():
+        async with (
+            anyio.create_task_group() as tasks,
+            self._manager.run(),
+            self._quick_manager.run(),
+        ):
             self._server.subscriptions.serve_in(tasks)
             try:
                 yield
@@ -107,16 +118,18 @@ class Endpoint:
 
     async def _modern(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "POST":
-            body = await _body(receive, send)
+            body = await whole_body(receive, send)
             if body is None:
                 return
             try:
                 msgspec.json.decode(body)
             except (msgspec.MsgspecError, ValueError, RecursionError):
-                await _refuse(send, PARSE_ERROR, "Parse error")
+                await refuse(send, PARSE_ERROR, "Parse error")
                 return
-            receive = _replay(body, receive)
-        await self._hand_over(scope, "modern", receive, send, accept=_BOTH)
+            receive = replay(body, receive)
+        name = dict(scope["headers"]).get(_NAME, b"").decode("latin-1")
+        manager = self._quick_manager if self._is_point_read(name) else self._manager
+        await self._hand_over(scope, "modern", receive, send, accept=_BOTH, manager=manager)
 
     async def _session(self, scope: Scope, receive: Receive, send: Send) -> None:
         whole = Whole(send)
@@ -124,27 +137,48 @@ class Endpoint:
         await whole.finish()  # the SDK leaves a stream open when the server goes down
 
     async def _post(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        body = await _body(receive, send)
+        body = await whole_body(receive, send)
         if body is None:
             return
         try:
             message = msgspec.json.decode(body)
         except (msgspec.MsgspecError, ValueError, RecursionError):
-            await _refuse(send, PARSE_ERROR, "Parse error")
+            await refuse(send, PARSE_ERROR, "Parse error")
             return
         accept = headers.get(b"accept", b"")
         can_stream = _STREAM in accept
         is_greeting = isinstance(message, dict) and message.get("method") == "initialize"
         if _SESSION in headers or (is_greeting and can_stream):
-            wrong = None if _is_response(message) else _what_is_wrong(message)
+            wrong = None if is_response(message) else what_is_wrong(message)
             if wrong is not None:
-                await _refuse(send, INVALID_REQUEST, wrong)
+                await refuse(send, INVALID_REQUEST, wrong)
+                return
+            if await self._read_in_session(scope, headers, message, send):
                 return
             onward = send if can_stream else Fold(send)
-            receive = _replay(_completed(message) if is_greeting else body, receive)
+            receive = replay(completed(message) if is_greeting else body, receive)
             await self._hand_over(scope, "session", receive, onward, accept=_BOTH)
         else:
             await self._bare(scope, message, accept, receive, send)
+
+    async def _read_in_session(
+        self, scope: Scope, headers: Headers, message: dict[str, Any], send: Send
+    ) -> bool:
+        """Answer a point read of a living session as if it were bare: nothing else is needed."""
+        if message.get("method") != "tools/call" or "id" not in message:
+            return False
+        if not self._is_point_read((message.get("params") or {}).get("name")):
+            return False
+        caller: Caller = scope["state"]["caller"]
+        session = self._server.service.sessions.use(headers[_SESSION].decode("latin-1"), caller)
+        if session is None:
+            return False
+        scope = {**scope, "state": {**scope["state"], "road": "session"}}
+        request = Request(scope)
+        await send_json(
+            send, await bare.answer(self._server, request, message, session.version, say_nothing)
+        )
+        return True
 
     async def _hand_over(
         self,
@@ -154,6 +188,7 @@ class Endpoint:
         send: Send,
         *,
         accept: bytes | None = None,
+        manager: StreamableHTTPSessionManager | None = None,
     ) -> None:
         """Let the SDK's transports serve a request in its caller's name."""
         state = {**scope["state"], "road": road}
@@ -162,7 +197,10 @@ class Endpoint:
             headers = [(n, v) for n, v in headers if n not in (b"accept", b"content-type")]
             headers += [(b"accept", accept), (b"content-type", b"application/json")]
         onward = {**scope, "state": state, "headers": headers, "user": _user(state["caller"])}
-        await self._manager.handle_request(onward, receive, send)
+        await (manager or self._manager).handle_request(onward, receive, send)
+
+    def _is_point_read(self, tool: object) -> bool:
+        return self._server.service.reads_inline and is_point_read(tool)
 
     async def _open_stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "GET":
@@ -175,9 +213,9 @@ class Endpoint:
     async def _bare(
         self, scope: Scope, message: Any, accept: bytes, receive: Receive, send: Send
     ) -> None:
-        wrong = _what_is_wrong(message)
+        wrong = what_is_wrong(message)
         if wrong is not None:
-            await _refuse(send, INVALID_REQUEST, wrong)
+            await refuse(send, INVALID_REQUEST, wrong)
             return
         if "id" not in message:
             await send_bytes(send, b"", 202, [])
@@ -193,7 +231,7 @@ class Endpoint:
         if message["method"] == "resources/subscribe" and streams:
             await self._subscribe(exchange, message, receive, send)
             return
-        answer = _Answer(send, can_stream=_STREAM in accept, must_stream=streams)
+        answer = Answer(send, can_stream=_STREAM in accept, must_stream=streams)
         await self._answer(scope, message, version, receive, answer)
 
     async def _subscribe(
@@ -216,7 +254,7 @@ class Endpoint:
         message: dict[str, Any],
         version: str,
         receive: Receive,
-        answer: _Answer,
+        answer: Answer,
     ) -> None:
         """Answer, unless the client hangs up: then its work stops."""
 
@@ -233,7 +271,7 @@ class Endpoint:
 
     def _exchange(self, scope: Scope, version: str) -> Exchange:
         caller: Caller = scope["state"]["caller"]
-        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+        query = query_of(scope)
         return Exchange(
             caller,
             self._server.service.database(caller.workspace),
@@ -245,111 +283,10 @@ class Endpoint:
         )
 
 
-class _Answer:
-    """A bare answer: JSON, or a stream as soon as there is something to say before the end."""
-
-    def __init__(self, send: Send, *, can_stream: bool, must_stream: bool) -> None:
-        self._send = send
-        self._can_stream = can_stream
-        self._must_stream = must_stream
-        self._begun = False
-
-    async def notify(self, message: dict[str, Any]) -> None:
-        """Say something before the answer, if the client can hear it."""
-        if self._can_stream:
-            await self._begin()
-            await send_part(self._send, frame(message))
-
-    async def finish(self, response: dict[str, Any]) -> None:
-        """Send the response itself."""
-        if not self._begun and not self._must_stream:
-            await send_json(self._send, response)
-            return
-        await self._begin()
-        await send_part(self._send, frame(response))
-        await end_stream(self._send)
-
-    async def _begin(self) -> None:
-        if not self._begun:
-            self._begun = True
-            await begin_stream(self._send)
-
-
 def _normalised(scope: Scope) -> Headers:
     """The headers without stray white space; some parsers keep it."""
     scope["headers"] = [(name, value.strip()) for name, value in scope["headers"]]
     return dict(reversed(scope["headers"]))  # the first of two counts, as it does for the SDK
-
-
-def _what_is_wrong(message: Any) -> str | None:
-    """Why this is no request or notification of JSON-RPC 2.0."""
-    if isinstance(message, list):
-        return "Batches are not served: send one message at a time"
-    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-        return "Not a JSON-RPC 2.0 message"
-    if not isinstance(message.get("method"), str):
-        return "The method is missing"
-    if "id" in message and type(message["id"]) not in (int, str):
-        return "An id is a string or an integer"
-    if not isinstance(message.get("params"), dict | None):
-        return "Params are an object"
-    return None
-
-
-def _completed(greeting: dict[str, Any]) -> bytes:
-    """An `initialize` with the member that some clients leave out."""
-    params = greeting.get("params")
-    if isinstance(params, dict):
-        greeting = {**greeting, "params": {"capabilities": {}, **params}}
-    return json_encode(greeting)
-
-
-def _is_response(message: Any) -> bool:
-    """Whether this answers something that a session has asked its client."""
-    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0" or "method" in message:
-        return False
-    error = message.get("error")
-    is_error = (
-        isinstance(error, dict)
-        and type(error.get("code")) is int
-        and isinstance(error.get("message"), str)
-    )
-    is_answer = isinstance(message.get("result"), dict) or is_error
-    return is_answer and type(message.get("id")) in (int, str)
-
-
-async def _body(receive: Receive, send: Send) -> bytes | None:
-    """The whole body (the gate has limited it); None if the client hung up or is too slow."""
-    parts: list[bytes] = []
-    with anyio.move_on_after(BODY_S):
-        while True:
-            message = await receive()
-            if message["type"] != "http.request":
-                return None
-            parts.append(message.get("body", b""))
-            if not message.get("more_body", False):
-                return b"".join(parts)
-    await _refuse(send, INVALID_REQUEST, "The body did not come in time", 408)
-    return None
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives the body once more, then what comes after it."""
-    is_given = False
-
-    async def again() -> Message:
-        nonlocal is_given
-        if not is_given:
-            is_given = True
-            return {"type": "http.request", "body": body, "more_body": False}
-        return await receive()
-
-    return again
-
-
-async def _refuse(send: Send, code: int, message: str, status: int = 400) -> None:
-    error = {"code": code, "message": message}
-    await send_json(send, {"jsonrpc": "2.0", "id": None, "error": error}, status)
 
 
 def _user(caller: Caller) -> AuthenticatedUser:

@@ -45,6 +45,12 @@ def listing_of(query: dict[str, list[str]]) -> Listing:
     return wish if wish in _LISTINGS else "default"  # type: ignore[return-value]
 
 
+def query_of(scope: Any) -> dict[str, list[str]]:
+    """The query of the endpoint's URL; most have none."""
+    given = scope.get("query_string", b"")
+    return parse_qs(given.decode("latin-1")) if given else {}
+
+
 def exchange_of(ctx: ServerRequestContext[Any, Any], service: Any) -> Exchange:
     """What the transport knows about a request."""
     if ctx.request is None:
@@ -59,7 +65,7 @@ def exchange_of(ctx: ServerRequestContext[Any, Any], service: Any) -> Exchange:
     scope = ctx.request.scope
     state = scope["state"]
     caller: Caller = state["caller"]
-    query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+    query = query_of(scope)
     road: Road = state["road"]
     return Exchange(
         caller,

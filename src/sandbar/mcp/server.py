@@ -37,6 +37,11 @@ _EVERYTHING_CHANGES = NotificationOptions(
 class SandbarServer(Server[Any]):
     """A server whose lists all change while it runs."""
 
+    @property
+    def server_info_stamp(self) -> dict[str, Any]:
+        """Stamped on every 2026-07-28 result; nothing in ours is nested, so a copy will do."""
+        return dict(self._server_info_stamp_source)
+
     def get_capabilities(
         self,
         notification_options: NotificationOptions | None = None,

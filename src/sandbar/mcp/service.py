@@ -11,6 +11,7 @@ from sandbar.access import Caller, local_caller
 from sandbar.database import Database
 from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.running import Runner
+from sandbar.mcp.sessions import Sessions
 from sandbar.mcp.streams import Streams
 
 T = TypeVar("T")
@@ -27,6 +28,7 @@ class Service:
         self.local_caller: Caller = local_caller(database.workspace_name)
         self.runner = Runner()
         self.streams = Streams(database.hub)
+        self.sessions = Sessions()
         self.reads_inline = database.reads_in_microseconds
 
     def database(self, workspace: str) -> Database:

@@ -15,6 +15,7 @@ from sandbar.errors import Incorrect, TooMany
 from sandbar.mcp.exchange import Exchange, exchange_of
 from sandbar.mcp.resources import Resources
 from sandbar.mcp.service import Service, connection_of
+from sandbar.mcp.sessions import Session
 from sandbar.mcp.streams import PROMPTS, RESOURCES, TOOLS, Notice, Stream
 from sandbar.mcp.wire import complete, protocol_error
 
@@ -56,7 +57,12 @@ class Subscriptions:
         connection = connection_of(ctx)
         if _STREAM in connection.state or not connection.has_standalone_channel:
             return
-        stream = SessionStream(exchange_of(ctx, self._service).caller, _ALL_LISTS)
+        caller = exchange_of(ctx, self._service).caller
+        if connection.session_id is not None:
+            session = Session(caller, connection.protocol_version)
+            self._service.sessions.begin(connection.session_id, session)
+            connection.exit_stack.callback(self._service.sessions.end, connection.session_id)
+        stream = SessionStream(caller, _ALL_LISTS)
         if await self._service.streams.open(stream):
             assert self._tasks is not None
             connection.state[_STREAM] = stream

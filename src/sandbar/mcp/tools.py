@@ -30,6 +30,12 @@ from sandbar.verbs import Content, InputRequired, base_catalogue, input_schema
 PAGE_TOOLS = 100
 
 
+def is_point_read(name: object) -> bool:
+    """Whether this tool takes microseconds on SQLite, so that it may run on the event loop."""
+    verb = base_catalogue().find(name) if isinstance(name, str) else None
+    return verb is not None and verb.is_point_read
+
+
 class Tools:
     """The tools of every workspace that is being served."""
 
@@ -96,8 +102,7 @@ class Tools:
         params: types.CallToolRequestParams,
         arguments: dict[str, Any],
     ) -> Any:
-        known = base_catalogue().find(params.name)
-        if known is not None and known.is_point_read and self._service.reads_inline:
+        if self._service.reads_inline and is_point_read(params.name):
             return self._call(exchange, params.name, arguments, None)
         responses = params.input_responses
         answers = (
