@@ -21,14 +21,18 @@ from sandbar.access import Houses
 from sandbar.database import Database
 from sandbar.faults import log_fault
 from sandbar.gate import BodyLimit, HeaderLimit, HostCheck, RequestId, SignIn
-from sandbar.mcp import Endpoint
+from sandbar.mcp import Endpoint, Listing
 
 
 def make_app(
-    database: Database, *, public_url: str | None = None, allowed_hosts: tuple[str, ...] = ()
+    database: Database,
+    *,
+    public_url: str | None = None,
+    allowed_hosts: tuple[str, ...] = (),
+    tools: Listing = "default",
 ) -> ASGIApp:
     """The whole server as one ASGI app."""
-    endpoint = Endpoint(database)
+    endpoint = Endpoint(database, tools)
     houses = Houses(lambda name: database.in_workspace(name).workspace, database.workspace_name)
     signed_in = SignIn(endpoint, houses, is_inline=database.reads_in_microseconds)
 

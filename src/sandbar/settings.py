@@ -19,6 +19,7 @@ from sandbar.errors import Incorrect
 _PREFIX = "SANDBAR_"
 _FILE = "SANDBAR_SETTINGS"
 
+ToolListing = Literal["default", "core", "full", "classes", "all"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -34,6 +35,7 @@ class Settings(
     packs: tuple[str, ...] = ()
     public_url: str | None = None
     allowed_hosts: tuple[str, ...] = ()
+    tools: ToolListing = "default"
     log_level: LogLevel = "info"
     key_prefix: Annotated[str, msgspec.Meta(pattern=r"^sk-([a-z0-9]+-)*$")] = "sk-sand-"
     password: str | None = None  # of the PostgreSQL role that `sandbar migrate` makes

@@ -24,7 +24,7 @@ GOOD = [
         OK,
         message=tool_call(
             "sandbar.entity.query",
-            {"class": "zorp/Boot", "where": {"footwear/name": {"ge": "A"}}, "limit": 3},
+            {"class": "zorp/Boot", "where": {"footwear/name": {">=": "A"}}, "limit": 3},
         ),
     ),
     Case("search", OK, message=tool_call("sandbar.search.text", {"query": "boot", "limit": 3})),
@@ -55,6 +55,13 @@ def _spoilt(body: bytes, chance: random.Random) -> bytes:
             ]
         )
     return body
+
+
+@pytest.mark.parametrize("lane", LANES)
+@pytest.mark.parametrize("good", GOOD, ids=[case.name for case in GOOD])
+def test_what_is_spoilt_was_good_before(good: Case, lane: Lane, door: Door) -> None:
+    found = complaints(good, good.expect[lane], send(good, lane, door))
+    assert [one for one in found if not one.startswith("answered after")] == []
 
 
 @pytest.mark.parametrize("lane", LANES)

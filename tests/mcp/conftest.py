@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.mcp.planting import Plant, plant_in
 from tests.mcp.served import Served, serving
 
 
@@ -22,3 +23,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def anyio_backend() -> str:
     """Tests that are coroutines run on asyncio, as the server does."""
     return "asyncio"
+
+
+@pytest.fixture
+def planted(served: Served, monkeypatch: pytest.MonkeyPatch) -> Plant:
+    """Puts a verb of the test's own into the catalogue."""
+    return plant_in(served, monkeypatch)

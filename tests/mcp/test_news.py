@@ -2,142 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from queue import Empty, Queue
 from typing import Any
 
-import httpx2
 import pytest
 
 from sandbar.access import revoke
 from sandbar.database import open_database, prepare_postgres
-from tests.mcp.served import MODERN, OLD, Served, serving
-
-TOOLS = "notifications/tools/list_changed"
-RESOURCES = "notifications/resources/list_changed"
-PROMPTS = "notifications/prompts/list_changed"
-UPDATED = "notifications/resources/updated"
+from tests.mcp.listening import (
+    ALL_LISTS,
+    PROMPTS,
+    RESOURCES,
+    STREAMS,
+    TOOLS,
+    UPDATED,
+    open_listen,
+    open_sse,
+    streaming,
+)
+from tests.mcp.served import Served, serving
 
 _SOON_S = 0.1
 _ROUNDS = 12
-
-
-class Ear:
-    """A stream being read on a thread of its own: messages with the moment of their arrival."""
-
-    def __init__(self, response: httpx2.Response) -> None:
-        self.heard: Queue[tuple[float, dict[str, Any]]] = Queue()
-        self.is_over = threading.Event()
-        self._response = response
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
-
-    def _read(self) -> None:
-        try:
-            for line in self._response.iter_lines():
-                if line.startswith("data:") and line[5:].strip():
-                    self.heard.put((time.monotonic(), json.loads(line[5:])))
-        except (httpx2.HTTPError, RuntimeError):
-            pass  # the test has closed it
-        self.is_over.set()
-
-    def wait_for(self, method: str, timeout_s: float = 5.0) -> tuple[float, dict[str, Any]]:
-        """The next message of a kind."""
-        end = time.monotonic() + timeout_s
-        while True:
-            moment, message = self.heard.get(timeout=max(end - time.monotonic(), 0.001))
-            if message.get("method") == method or (method == "result" and "result" in message):
-                return moment, message
-
-    def silent(self, method: str, for_s: float = 0.3) -> bool:
-        """Whether nothing of a kind comes for a while."""
-        try:
-            self.wait_for(method, for_s)
-        except Empty:
-            return True
-        return False
-
-
-@contextmanager
-def streaming(
-    served: Served,
-    method: str,
-    path: str,
-    *,
-    workspace: str = "main",
-    body: dict[str, Any] | None = None,
-    headers: dict[str, str] | None = None,
-) -> Iterator[Ear]:
-    """An open stream."""
-    token = served.token("admin", workspace)
-    sent = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream", **(headers or {})}
-    url = served.url.removesuffix("/mcp") + path
-    with (
-        httpx2.Client(timeout=20) as client,
-        client.stream(method, url, headers=sent, json=body) as response,
-    ):
-        assert response.status_code == 200, response.read()
-        assert response.headers["content-type"].startswith("text/event-stream")
-        yield Ear(response)
-
-
-@contextmanager
-def open_sse(served: Served, workspace: str = "main") -> Iterator[Ear]:
-    """`GET /mcp/sse`."""
-    with streaming(served, "GET", "/mcp/sse", workspace=workspace) as ear:
-        yield ear
-
-
-@contextmanager
-def open_session(served: Served, workspace: str = "main") -> Iterator[Ear]:
-    """A session's standing stream."""
-    token = served.token("admin", workspace)
-    both = "application/json, text/event-stream"
-    headers = {"Authorization": f"Bearer {token}", "Accept": both}
-    info = {"protocolVersion": OLD, "clientInfo": {"name": "t", "version": "1"}, "capabilities": {}}
-    greeting = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info}
-    with httpx2.Client(timeout=20) as client:
-        answer = client.post(served.url, headers=headers, json=greeting)
-        session = {"Mcp-Session-Id": answer.headers["mcp-session-id"]}
-        ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        assert client.post(served.url, headers=headers | session, json=ready).status_code == 202
-    with streaming(served, "GET", "/mcp", workspace=workspace, headers=session) as ear:
-        time.sleep(0.05)
-        yield ear
-
-
-@contextmanager
-def open_listen(served: Served, workspace: str = "main") -> Iterator[Ear]:
-    """`subscriptions/listen`."""
-    wanted = {"toolsListChanged": True, "resourcesListChanged": True, "promptsListChanged": True}
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": MODERN,
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    body = {
-        "jsonrpc": "2.0",
-        "id": "listen-1",
-        "method": "subscriptions/listen",
-        "params": {"notifications": wanted, "_meta": meta},
-    }
-    headers = {
-        "Accept": "application/json, text/event-stream",
-        "MCP-Protocol-Version": MODERN,
-        "Mcp-Method": "subscriptions/listen",
-    }
-    with streaming(served, "POST", "/mcp", workspace=workspace, body=body, headers=headers) as ear:
-        ear.wait_for("notifications/subscriptions/acknowledged")
-        yield ear
-
-
-STREAMS = {"sse": open_sse, "session": open_session, "listen": open_listen}
 
 
 @pytest.mark.parametrize("kind", STREAMS)
@@ -181,6 +70,34 @@ def test_resources_and_prompts_are_told(served: Served) -> None:
             },
         )
         ear.wait_for(PROMPTS)
+
+
+@pytest.mark.parametrize("list_", ALL_LISTS)
+def test_a_listener_is_told_of_what_it_asked_for_only(served: Served, list_: str) -> None:
+    methods = dict(zip(ALL_LISTS, (TOOLS, RESOURCES, PROMPTS), strict=True))
+    with open_listen(served, wanted={list_: True}) as ear:
+        _change_every_list(served, list_.lower())
+        heard = {message["method"] for message in ear.all_for(0.5)}
+    assert heard == {methods[list_]}
+
+
+def _change_every_list(served: Served, ns: str) -> None:
+    served.db.define(classes={f"{ns}/Class": {"dt/subclass-of": "dt/Resource"}})
+    served.db.create("zorp/Boot", {"db/ident": f"{ns}/boot", "footwear/name": "Listed"})
+    message = {"role": "user", "content": {"type": "text", "text": "Hi"}}
+    served.db.create("prompt/Prompt", {"db/ident": f"{ns}/ask", "prompt/messages": [message]})
+
+
+def test_a_listener_for_one_resource_hears_of_no_other(served: Served) -> None:
+    for name in ("mine", "yours"):
+        served.db.create("zorp/Boot", {"db/ident": f"heard/{name}", "footwear/name": name})
+    uri = "mcp://sandbar/zorp/Boot/heard/mine"
+    with open_listen(served, wanted={"resourceSubscriptions": [uri]}) as ear:
+        served.db.update("heard/yours", {"footwear/name": "Other"})
+        _change_every_list(served, "unheard")
+        assert ear.all_for(0.3) == []
+        served.db.update("heard/mine", {"footwear/name": "Own"})
+        assert ear.wait_for(UPDATED)[1]["params"]["uri"] == uri
 
 
 def test_a_subscription_that_streams(served: Served) -> None:

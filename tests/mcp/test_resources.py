@@ -39,8 +39,23 @@ def test_named_entities_are_listed_data_first_the_metamodel_last(served: Served)
 @pytest.mark.parametrize("role", ["reader", "writer", "admin"])
 def test_accounts_are_no_resources(served: Served, role: Any) -> None:
     served.token(role)
+    _make_an_heir(served)
     resources = _all_resources(served, role=role)
+    names = {resource["name"] for resource in resources}
+    assert "product/comet-low" in names
+    assert not names & {"robots/Account", "robots/one"}
     assert not any("mcp://sandbar/auth/" in resource["uri"] for resource in resources)
+
+
+def _make_an_heir(served: Served) -> None:
+    """A named account of a class that only its parents tell to be one of accounts."""
+    if "robots/Account" in served.call("sandbar.schema.classes", {})["classes"]:
+        return
+    heir = {"robots/Account": {"dt/subclass-of": ["auth/ServiceAccount"]}}
+    served.call("sandbar.schema.define", {"classes": heir})
+    slots = {"db/ident": "robots/one", "auth/service-name": "service/robot"}
+    served.call("sandbar.entity.create", {"class": "robots/Account", "slots": slots})
+    assert served.call("sandbar.entity.find", {"entity": "robots/one"})
 
 
 def test_reading_under_every_spelling(served: Served) -> None:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
-import time
 from typing import Any
 
-import msgspec
 import pytest
 
 from sandbar.mcp import envelopes
-from sandbar.patience import current
-from sandbar.verbs import Catalogue, Verb
+from tests.mcp.planting import Endless, Plant
 from tests.mcp.served import Served
 
 
@@ -93,40 +89,7 @@ def test_the_same_answer_in_every_revision(served: Served) -> None:
     assert json.loads(result["content"][0]["text"]) == bare["structuredContent"]
 
 
-class _Nothing(msgspec.Struct):
-    """No arguments."""
-
-
-class _Answer(msgspec.Struct):
-    """Something."""
-
-    ok: bool = True
-
-
-@pytest.fixture
-def planted(served: Served, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Put a verb of the test's own into the catalogue."""
-
-    def plant(name: str, run: Any) -> str:
-        verb = Verb(
-            name=name,
-            title=name,
-            description=name,
-            access="read",
-            arguments=_Nothing,
-            result=_Answer,
-            run=run,
-            is_exact=True,
-        )
-        offer = served.db.offer
-        changed = offer._replace(catalogue=Catalogue((*offer.catalogue, verb)))
-        monkeypatch.setattr(served.db, "_offer", changed)
-        return name
-
-    return plant
-
-
-def test_a_defect_leaves_as_a_number_only(served: Served, planted: Any) -> None:
+def test_a_defect_leaves_as_a_number_only(served: Served, planted: Plant) -> None:
     def broken(context: Any, arguments: Any) -> Any:
         raise RuntimeError("the secret is 42, see /etc/passwd")
 
@@ -143,31 +106,15 @@ def test_a_defect_leaves_as_a_number_only(served: Served, planted: Any) -> None:
             ).replace(answer["error"]["message"], answer["error"]["message"].split(" as ")[0])
 
 
-def test_a_client_that_hangs_up_stops_its_work(served: Served, planted: Any) -> None:
-    stopped = threading.Event()
-    begun = threading.Event()
-
-    def endless(context: Any, arguments: Any) -> Any:
-        begun.set()
-        patience = current()
-        assert patience is not None
-        end = time.monotonic() + 10
-        while time.monotonic() < end:
-            if patience.is_over():
-                stopped.set()
-                patience.check()
-            time.sleep(0.01)
-        return _Answer()
-
-    name = planted("endless_verb", endless)
+def test_a_client_that_hangs_up_stops_its_work(served: Served, planted: Plant) -> None:
     for build in (_bare_request, _modern_request):
-        stopped.clear()
-        begun.clear()
+        endless = Endless()
+        name = planted(f"endless{build.__name__}", endless)
         port = int(served.url.split(":")[2].split("/")[0])
         with socket.create_connection(("127.0.0.1", port)) as line:
             line.sendall(build(served, name))
-            assert begun.wait(5)
-        assert stopped.wait(2), build.__name__
+            assert endless.begun.wait(5)
+        assert endless.stopped.wait(2), build.__name__
 
 
 def _bare_request(served: Served, name: str) -> bytes:

@@ -104,7 +104,7 @@ def test_a_foreign_host_is_refused_behind_it_too(published: Published) -> None:
     answer = httpx.post(
         published.url, headers=headers, json=body, verify=published.nginx.trust(), timeout=30
     )
-    assert 400 <= answer.status_code < 500
+    assert (answer.status_code, answer.json()["error"]["data"]["code"]) == (421, "gate.host")
 
 
 def test_a_key_is_asked_for_and_the_challenge_names_the_public_address(

@@ -11,8 +11,14 @@ from pathlib import Path
 import pytest
 
 from sandbar.store.postgres.install import install
-from tests.notify.listening import Site, assert_no_thread_left
+from tests.notify.listening import Site, assert_no_thread_left, note_strangers
 from tests.postgres_server import PostgresServer
+
+
+@pytest.fixture(autouse=True)
+def _strangers() -> None:
+    """Each test answers for its own threads."""
+    note_strangers()
 
 
 @pytest.fixture(scope="session")

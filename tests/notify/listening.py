@@ -122,9 +122,19 @@ def run(process: subprocess.Popen[str]) -> dict[int, float]:
     return {int(t): float(at_s) for t, at_s in lines}
 
 
+_strangers: set[threading.Thread] = set()
+
+
+def note_strangers() -> None:
+    """Leave out of account what runs already: servers of other modules, in the same process."""
+    _strangers.clear()
+    _strangers.update(threading.enumerate())
+
+
 def threads_left() -> list[str]:
-    """The names of our threads that still run."""
-    return [t.name for t in threading.enumerate() if t.name.startswith("sandbar")]
+    """The names of our threads that this test began and that still run."""
+    ours = [thread for thread in threading.enumerate() if thread not in _strangers]
+    return [thread.name for thread in ours if thread.name.startswith("sandbar")]
 
 
 def assert_no_thread_left() -> None:

@@ -349,7 +349,13 @@ def test_every_named_entity_is_a_resource_data_first(address: str) -> None:
 
 
 def test_prompts_are_listed(address: str) -> None:
-    assert isinstance(post(address, _rpc("prompts/list")).result()["prompts"], list)
+    """Prompts are data; workflows join them with their own issue."""
+    prompts = {p["name"]: p for p in post(address, _rpc("prompts/list")).result()["prompts"]}
+    assert {"describe-product", "plan-launch"} <= set(prompts)
+    described = prompts["describe-product"]
+    assert (described["title"], bool(described["description"])) == ("Describe a product", True)
+    asked = [(each["name"], each.get("required", False)) for each in described["arguments"]]
+    assert asked == [("product", True), ("audience", False)]
 
 
 # --- errors ---------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from sandbar.access.accounts import (
     set_role,
 )
 from sandbar.access.callers import Access, Caller, Role, local_caller
-from sandbar.access.guard import is_protected, protected_classes
+from sandbar.access.guard import is_protected, protected_classes, protected_roots
 from sandbar.access.guarded import Guarded
 from sandbar.access.metamodel import install_access
 from sandbar.access.sign_in import Houses, sign_in, sign_in_at_once
@@ -28,6 +28,7 @@ __all__ = [
     "list_accounts",
     "local_caller",
     "protected_classes",
+    "protected_roots",
     "revoke",
     "set_role",
     "sign_in",

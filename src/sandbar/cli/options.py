@@ -42,3 +42,12 @@ PortOption = Annotated[
         show_default=False,
     ),
 ]
+ToolsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tools",
+        metavar="LIST",
+        help="Which tools are listed as a rule: default, core, full, classes or all.",
+        show_default=False,
+    ),
+]

@@ -6,7 +6,13 @@ from typing import Annotated
 
 import typer
 
-from sandbar.cli.options import DatabaseOption, HostOption, PortOption, WorkspaceOption
+from sandbar.cli.options import (
+    DatabaseOption,
+    HostOption,
+    PortOption,
+    ToolsOption,
+    WorkspaceOption,
+)
 
 
 def serve(
@@ -38,6 +44,7 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    tools: ToolsOption = None,
     log_level: Annotated[
         str | None,
         typer.Option(
@@ -61,6 +68,7 @@ def serve(
         packs=tuple(pack or ()),
         public_url=public_url,
         allowed_hosts=tuple(allowed_host or ()),
+        tools=tools,
         log_level=log_level,
     )
     run_server(settings, where_to_go)

@@ -43,7 +43,10 @@ def run_server(settings: Settings, greeting: Greeting) -> None:
             report = database.load_pack(pack)
             log.info("pack loaded", pack=report.name, created=report.created)
         app = make_app(
-            database, public_url=settings.public_url, allowed_hosts=settings.allowed_hosts
+            database,
+            public_url=settings.public_url,
+            allowed_hosts=settings.allowed_hosts,
+            tools=settings.tools,
         )
         host, port = address_of(listening)
         config = uvicorn.Config(

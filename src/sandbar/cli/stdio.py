@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from sandbar.cli.options import DatabaseOption, WorkspaceOption
+from sandbar.cli.options import DatabaseOption, ToolsOption, WorkspaceOption
 
 
-def stdio(database: DatabaseOption = None, workspace: WorkspaceOption = None) -> None:
+def stdio(
+    database: DatabaseOption = None,
+    workspace: WorkspaceOption = None,
+    tools: ToolsOption = None,
+) -> None:
     """Speak MCP on stdin and stdout: what Claude Desktop starts.
 
     Works on the database itself, with or without a running server beside it.
@@ -15,7 +19,7 @@ def stdio(database: DatabaseOption = None, workspace: WorkspaceOption = None) ->
     from sandbar.mcp.stdio import serve_stdio
     from sandbar.settings import Settings
 
-    settings = Settings.from_environment(database=database, workspace=workspace)
+    settings = Settings.from_environment(database=database, workspace=workspace, tools=tools)
     set_up_logs(settings.log_level)
     with open_database(settings.database, settings.workspace) as opened:
-        serve_stdio(opened)
+        serve_stdio(opened, settings.tools)

@@ -1,5 +1,6 @@
 """MCP: the metamodel as tools, resources and prompts, in both revisions of the protocol."""
 
 from sandbar.mcp.endpoint import Endpoint
+from sandbar.mcp.exchange import Listing
 
-__all__ = ["Endpoint"]
+__all__ = ["Endpoint", "Listing"]

@@ -22,8 +22,8 @@ from starlette.requests import Request
 
 from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.instructions import instructions_for
-from sandbar.mcp.server import McpServer
-from sandbar.mcp.wire import DEFAULT_VERSION, INVALID_PARAMS, OLD_VERSIONS
+from sandbar.mcp.server import McpServer, wrong_params
+from sandbar.mcp.wire import DEFAULT_VERSION, OLD_VERSIONS, protocol_error
 
 Notify = Callable[[dict[str, Any]], Awaitable[None]]
 
@@ -84,9 +84,6 @@ async def answer(
     except MCPError as error:
         shown = error.error.model_dump(by_alias=True, mode="json", exclude_none=True)
         return {"jsonrpc": "2.0", "id": id, "error": shown}
-    except ValidationError:
-        wrong = {"code": INVALID_PARAMS, "message": "Invalid request parameters"}
-        return {"jsonrpc": "2.0", "id": id, "error": wrong}
     return {"jsonrpc": "2.0", "id": id, "result": result}
 
 
@@ -96,8 +93,9 @@ async def greet(server: McpServer, exchange: Exchange, message: dict[str, Any]) 
     try:
         wish = types.InitializeRequestParams.model_validate(params, by_name=False).protocol_version
     except ValidationError:
-        wrong = {"code": INVALID_PARAMS, "message": "Invalid request parameters"}
-        return {"jsonrpc": "2.0", "id": message["id"], "error": wrong}
+        error = protocol_error(wrong_params(), exchange.version, exchange.request_id).error
+        shown = error.model_dump(by_alias=True, mode="json", exclude_none=True)
+        return {"jsonrpc": "2.0", "id": message["id"], "error": shown}
     options = server.sdk.create_initialization_options()
     info = server.sdk.server_info
     result = {

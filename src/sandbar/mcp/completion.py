@@ -7,6 +7,7 @@ from typing import Any
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 
+from sandbar.access import Guarded, protected_roots
 from sandbar.mcp.exchange import Exchange, exchange_of
 from sandbar.mcp.resources import TEMPLATE, named
 from sandbar.mcp.service import Service
@@ -29,11 +30,12 @@ class Completion:
         """At most a hundred values that begin with what is there already."""
         exchange = exchange_of(ctx, self._service)
         values = await self._service.read(exchange, lambda: self._values(exchange, params))
-        found = {
+        found: dict[str, Any] = {
             "values": values[:VALUES_MAX],
-            "total": len(values),
             "hasMore": len(values) > VALUES_MAX,
         }
+        if not found["hasMore"]:
+            found["total"] = len(values)  # else nobody has counted them
         return complete(exchange.version, {"completion": found})
 
     def _values(self, exchange: Exchange, params: types.CompleteRequestParams) -> list[str]:
@@ -47,36 +49,37 @@ class Completion:
             return listed or _named(db, schema, name, begun, given)
         if str(params.ref.uri) != TEMPLATE:
             return []
-        classes = schema.classes()
+        classes = [each for each in schema.classes() if db.sees(each)]
         if name == "ns":
             return sorted({c.split("/")[0] for c in classes if c.startswith(begun)})
         if name == "class":
             inside = [c.split("/", 1) for c in classes]
             ns = given.get("ns")
             return [n for space, n in inside if n.startswith(begun) and ns in (None, space)]
-        return _idents(db, schema, begun, given)
+        return _idents(db, schema, begun, given) if name == "ident" else []
 
 
 def _named(
-    db: Any, schema: Introspection, name: str, begun: str, given: dict[str, str]
+    db: Guarded, schema: Introspection, name: str, begun: str, given: dict[str, str]
 ) -> list[str]:
     """By the argument's name: what kind of thing is being typed."""
     if "class" in name:
-        return [each for each in schema.classes() if each.startswith(begun)]
+        return [each for each in schema.classes() if each.startswith(begun) and db.sees(each)]
     if "slot" in name or "property" in name:
         cls = given.get("class", "").removeprefix(":")
         slots = schema.slots(cls) if cls in schema.classes() else schema.properties()
         return [each for each in slots if each.startswith(begun)]
-    if name in ("ident", "entity", "product", "subject"):
-        return _idents(db, schema, begun, given)
-    return []
+    # Whatever else a prompt asks for is most likely one of the things in the workspace.
+    return _idents(db, schema, begun, given)
 
 
-def _idents(db: Any, schema: Introspection, begun: str, given: dict[str, str]) -> list[str]:
+def _idents(db: Guarded, schema: Introspection, begun: str, given: dict[str, str]) -> list[str]:
+    """The names of data, of one class if that is given; the metamodel only if it is asked for."""
     cls = f"{given.get('ns', 'dt')}/{given.get('class', 'Resource')}"
     if "/" in given.get("class", ""):
         cls = given["class"].removeprefix(":")
-    if cls not in schema.classes():
+    if cls not in schema.classes() or not db.sees(cls):
         return []
-    page = named(db, cls, begun=begun, limit=VALUES_MAX + 1)
+    hidden = ("dt/Class", "dt/Property", *protected_roots(schema)) if cls == "dt/Resource" else ()
+    page = named(db, cls, begun=begun, hidden=hidden, limit=VALUES_MAX + 1)
     return [entity.ident for entity in page.items if entity.ident is not None]

@@ -32,7 +32,15 @@ from sandbar.mcp.envelopes import (
     what_is_wrong,
     whole_body,
 )
-from sandbar.mcp.exchange import Exchange, Road, listing_of, query_of, spelling_of
+from sandbar.mcp.exchange import (
+    Exchange,
+    Listing,
+    Road,
+    listing_of,
+    query_of,
+    spelling_of,
+    what_is_wrong_with,
+)
 from sandbar.mcp.folding import Fold
 from sandbar.mcp.frames import (
     Receive,
@@ -68,8 +76,8 @@ Headers = dict[bytes, bytes]
 class Endpoint:
     """An ASGI app for `/mcp` and `/mcp/sse`; whoever calls it has signed in."""
 
-    def __init__(self, database: Database) -> None:
-        self._server = McpServer(Service(database))
+    def __init__(self, database: Database, listing: Listing = "default") -> None:
+        self._server = McpServer(Service(database, listing))
         # The gate has limited the body already, for all roads alike.
         self._manager = StreamableHTTPSessionManager(
             self._server.sdk, max_request_body_size=sys.maxsize
@@ -102,6 +110,9 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         headers = _normalised(scope)
+        if (wrong := what_is_wrong_with(query_of(scope))) is not None:
+            await refuse(scope, send, INVALID_REQUEST, wrong)
+            return
         version = headers.get(_VERSION, b"").decode("latin-1")
         if scope["path"].rstrip("/").endswith("/sse"):
             await self._open_stream(scope, receive, send)
@@ -118,13 +129,13 @@ class Endpoint:
 
     async def _modern(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "POST":
-            body = await whole_body(receive, send)
+            body = await whole_body(scope, receive, send)
             if body is None:
                 return
             try:
                 msgspec.json.decode(body)
             except (msgspec.MsgspecError, ValueError, RecursionError):
-                await refuse(send, PARSE_ERROR, "Parse error")
+                await refuse(scope, send, PARSE_ERROR, "Parse error")
                 return
             receive = replay(body, receive)
         name = dict(scope["headers"]).get(_NAME, b"").decode("latin-1")
@@ -137,13 +148,13 @@ class Endpoint:
         await whole.finish()  # the SDK leaves a stream open when the server goes down
 
     async def _post(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        body = await whole_body(receive, send)
+        body = await whole_body(scope, receive, send)
         if body is None:
             return
         try:
             message = msgspec.json.decode(body)
         except (msgspec.MsgspecError, ValueError, RecursionError):
-            await refuse(send, PARSE_ERROR, "Parse error")
+            await refuse(scope, send, PARSE_ERROR, "Parse error")
             return
         accept = headers.get(b"accept", b"")
         can_stream = _STREAM in accept
@@ -151,7 +162,7 @@ class Endpoint:
         if _SESSION in headers or (is_greeting and can_stream):
             wrong = None if is_response(message) else what_is_wrong(message)
             if wrong is not None:
-                await refuse(send, INVALID_REQUEST, wrong)
+                await refuse(scope, send, INVALID_REQUEST, wrong)
                 return
             if await self._read_in_session(scope, headers, message, send):
                 return
@@ -215,7 +226,7 @@ class Endpoint:
     ) -> None:
         wrong = what_is_wrong(message)
         if wrong is not None:
-            await refuse(send, INVALID_REQUEST, wrong)
+            await refuse(scope, send, INVALID_REQUEST, wrong)
             return
         if "id" not in message:
             await send_bytes(send, b"", 202, [])
@@ -278,7 +289,7 @@ class Endpoint:
             "bare",
             version,
             spelling_of("bare", query),
-            listing_of(query),
+            listing_of(query, self._server.service.listing),
             scope["state"].get("request_id"),
         )
 

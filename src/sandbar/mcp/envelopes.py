@@ -6,8 +6,13 @@ from typing import Any
 
 import anyio
 
-from sandbar.mcp.frames import Message, Receive, Send, send_json
-from sandbar.mcp.wire import INVALID_REQUEST, json_encode
+from sandbar.mcp.frames import Message, Receive, Scope, Send, send_json
+from sandbar.mcp.wire import INVALID_REQUEST, PARSE_ERROR, json_encode
+
+_REFUSALS = {
+    PARSE_ERROR: ("request.unreadable", "send one JSON object in UTF-8"),
+    INVALID_REQUEST: ("request.malformed", "send one JSON-RPC 2.0 message per request"),
+}
 
 BODY_S = 30.0  # how long a request may take to arrive
 
@@ -49,7 +54,7 @@ def is_response(message: Any) -> bool:
     return is_answer and type(message.get("id")) in (int, str)
 
 
-async def whole_body(receive: Receive, send: Send) -> bytes | None:
+async def whole_body(scope: Scope, receive: Receive, send: Send) -> bytes | None:
     """The whole body (the gate has limited it); None if the client hung up or is too slow."""
     parts: list[bytes] = []
     with anyio.move_on_after(BODY_S):
@@ -60,7 +65,7 @@ async def whole_body(receive: Receive, send: Send) -> bytes | None:
             parts.append(message.get("body", b""))
             if not message.get("more_body", False):
                 return b"".join(parts)
-    await refuse(send, INVALID_REQUEST, "The body did not come in time", 408)
+    await refuse(scope, send, INVALID_REQUEST, "The body did not come in time", 408)
     return None
 
 
@@ -78,7 +83,9 @@ def replay(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-async def refuse(send: Send, code: int, message: str, status: int = 400) -> None:
+async def refuse(scope: Scope, send: Send, code: int, message: str, status: int = 400) -> None:
     """A message that cannot be served: nobody knows its id."""
-    error = {"code": code, "message": message}
+    word, hint = _REFUSALS[code]
+    data = {"code": word, "hint": hint, "request-id": scope["state"].get("request_id")}
+    error = {"code": code, "message": message, "data": data}
     await send_json(send, {"jsonrpc": "2.0", "id": None, "error": error}, status)

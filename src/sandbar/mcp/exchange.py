@@ -15,7 +15,7 @@ Road = Literal["bare", "session", "modern", "stdio"]
 Spelling = Literal["seed", "portable"]
 Listing = Literal["default", "core", "full", "classes", "all"]
 
-_LISTINGS = frozenset({"default", "core", "full", "classes", "all"})
+LISTINGS = frozenset({"default", "core", "full", "classes", "all"})
 _SPELLINGS = frozenset({"seed", "portable"})
 
 
@@ -39,10 +39,18 @@ def spelling_of(road: Road, query: dict[str, list[str]]) -> Spelling:
     return "seed" if road == "bare" else "portable"
 
 
-def listing_of(query: dict[str, list[str]]) -> Listing:
-    """Which tools the endpoint's URL asks for."""
+def listing_of(query: dict[str, list[str]], usual: Listing) -> Listing:
+    """Which tools the endpoint's URL asks for, or the server lists as a rule."""
     wish = query.get("tools", [""])[0]
-    return wish if wish in _LISTINGS else "default"  # type: ignore[return-value]
+    return wish if wish in LISTINGS else usual  # type: ignore[return-value]
+
+
+def what_is_wrong_with(query: dict[str, list[str]]) -> str | None:
+    """Why the query of the endpoint's URL cannot be served."""
+    for name, allowed in (("tools", LISTINGS), ("names", _SPELLINGS)):
+        if any(wish not in allowed for wish in query.get(name, ())):
+            return f"?{name}= is one of {', '.join(sorted(allowed))}"
+    return None
 
 
 def query_of(scope: Any) -> dict[str, list[str]]:
@@ -60,7 +68,7 @@ def exchange_of(ctx: ServerRequestContext[Any, Any], service: Any) -> Exchange:
             "stdio",
             ctx.protocol_version,
             "portable",
-            "default",
+            service.listing,
         )
     scope = ctx.request.scope
     state = scope["state"]
@@ -73,6 +81,6 @@ def exchange_of(ctx: ServerRequestContext[Any, Any], service: Any) -> Exchange:
         road,
         ctx.protocol_version,
         spelling_of(road, query),
-        listing_of(query),
+        listing_of(query, service.listing),
         state.get("request_id"),
     )

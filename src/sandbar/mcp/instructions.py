@@ -12,9 +12,12 @@ every write is kept as history.
 - Find your way: {classes} lists classes, {describe} gives one class with its exact JSON Schema.
 - Read: {query} filters by class and slots, {text} searches words, {find} gets one entity by id, \
 ident or unique slot.
-- Write: {create}, {update}, {delete}; several at once, all or nothing: {transact}. A write \
-answers with a receipt; `reason` says why in the history.
-- Idents look like ns/name. A refused call lists every finding with a hint: follow it."""
+{write}- Idents look like ns/name. A refused call lists every finding with a hint: follow it."""
+
+_WRITE = """\
+- Write: {create}, {update}, {delete}; several at once, all or nothing: {transact}. New kinds of \
+things: {define}. A write answers with a receipt; `reason` says why in the history.
+"""
 
 _VERBS = {
     "classes": "schema.classes",
@@ -26,6 +29,7 @@ _VERBS = {
     "update": "entity.update",
     "delete": "entity.delete",
     "transact": "entity.transact",
+    "define": "schema.define",
 }
 
 
@@ -37,7 +41,8 @@ def instructions_for(exchange: Exchange) -> str:
         verb = offer.catalogue.find(name)
         assert verb is not None, name
         names[key] = verb.dotted if exchange.spelling == "seed" else verb.portable
-    text = _WAY.format(**names)
+    write = _WRITE.format(**names) if exchange.caller.may("write") else ""
+    text = _WAY.format(**names, write=write)
     for pack in offer.packs:
         line = f"\n- {pack.title}: {pack.instructions}" if pack.instructions else ""
         if len((text + line).encode()) > INSTRUCTIONS_MAX:

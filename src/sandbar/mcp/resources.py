@@ -81,7 +81,8 @@ class Resources:
         classes = ("dt/Resource", *_METAMODEL)
         while phase < len(classes):
             hidden = _METAMODEL if phase == 0 else ()
-            page = named(db, classes[phase], hidden=hidden, cursor=inner or None)
+            room = max(PAGE_RESOURCES - len(found), 1)
+            page = named(db, classes[phase], hidden=hidden, limit=room, cursor=inner or None)
             kept = protected_classes(db.schema())
             found += [_resource(one) for one in page.items if not _is_access(one, kept)]
             if page.cursor is not None:

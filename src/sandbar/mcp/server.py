@@ -14,7 +14,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from sandbar import __version__
-from sandbar.errors import Fault, Problem
+from sandbar.errors import Fault, Incorrect, Problem
 from sandbar.faults import log_fault
 from sandbar.mcp.completion import Completion
 from sandbar.mcp.exchange import exchange_of
@@ -24,7 +24,7 @@ from sandbar.mcp.resources import Resources
 from sandbar.mcp.service import Service
 from sandbar.mcp.subscriptions import Subscriptions
 from sandbar.mcp.tools import Tools
-from sandbar.mcp.wire import complete, protocol_error
+from sandbar.mcp.wire import complete, completed_error, protocol_error
 
 NAME = "sandbar"
 TITLE = "Sandbar"
@@ -131,8 +131,10 @@ class McpServer:
         """Say problems in the protocol's words; nothing internal leaves."""
         try:
             return await call_next(ctx)
-        except (MCPError, ValidationError):
-            raise
+        except MCPError as error:
+            raise completed_error(error, _request_id(ctx)) from None
+        except ValidationError:
+            raise protocol_error(wrong_params(), ctx.protocol_version, _request_id(ctx)) from None
         except Problem as problem:
             raise protocol_error(problem, ctx.protocol_version, _request_id(ctx)) from None
         except Exception as error:  # noqa: BLE001 - the door: a defect leaves as a number only
@@ -157,6 +159,15 @@ class McpServer:
             text = await self.service.read(exchange, lambda: instructions_for(exchange))
             return {**result, "instructions": text}
         return result
+
+
+def wrong_params() -> Incorrect:
+    """Params that the protocol's schema does not allow; what is wrong is not repeated."""
+    return Incorrect(
+        "request.params",
+        "Invalid request parameters",
+        hint="look the method up in the protocol's schema of your revision",
+    )
 
 
 async def _ping(ctx: ServerRequestContext[Any, Any], params: types.RequestParams) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from mcp.server.context import ServerRequestContext
 
 from sandbar.access import Caller, local_caller
 from sandbar.database import Database
-from sandbar.mcp.exchange import Exchange
+from sandbar.mcp.exchange import Exchange, Listing
 from sandbar.mcp.running import Runner
 from sandbar.mcp.sessions import Sessions
 from sandbar.mcp.streams import Streams
@@ -23,8 +23,9 @@ _DEFAULT_LEVEL = "debug"
 class Service:
     """The house behind the handlers."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, listing: Listing = "default") -> None:
         self._database = database
+        self.listing = listing  # what `tools/list` shows unless the URL asks for more or less
         self.local_caller: Caller = local_caller(database.workspace_name)
         self.runner = Runner()
         self.streams = Streams(database.hub)

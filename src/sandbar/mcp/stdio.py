@@ -6,17 +6,18 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from sandbar.database import Database
+from sandbar.mcp.exchange import Listing
 from sandbar.mcp.server import McpServer
 from sandbar.mcp.service import Service
 
 
-def serve_stdio(database: Database) -> None:
+def serve_stdio(database: Database, listing: Listing = "default") -> None:
     """Serve one client until it hangs up; whoever can open the file may do everything in it."""
-    anyio.run(_serve, database)
+    anyio.run(_serve, database, listing)
 
 
-async def _serve(database: Database) -> None:
-    server = McpServer(Service(database))
+async def _serve(database: Database, listing: Listing) -> None:
+    server = McpServer(Service(database, listing))
     async with anyio.create_task_group() as tasks, stdio_server() as (incoming, outgoing):
         server.subscriptions.serve_in(tasks)
         await server.sdk.run(incoming, outgoing, server.sdk.create_initialization_options())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, NamedTuple
 
-from sandbar.access import Caller
+from sandbar.access import Caller, protected_classes
 from sandbar.database import Database
 from sandbar.mcp.exchange import Listing, Spelling
 from sandbar.model import Introspection
@@ -25,8 +25,9 @@ from sandbar.verbs import (
 
 CLASSES_IN_ENUM = 40
 _CLASS_EXAMPLES = 5
+_ENUM_CHARACTERS = 1000
+_EXAMPLE_CHARACTERS = 60
 _KEPT = 64
-_ADMINS = ("auth/", "pack/")
 _SYSTEM = ("dt/", "db/", "db.type/", "auth/", "pack/", "prompt/")
 
 Tool = dict[str, Any]
@@ -61,20 +62,23 @@ class ToolLists:
         verbs = self._database.offer.catalogue.visible_to(caller)
         if listing == "core":
             verbs = [verb for verb in verbs if verb.is_core]
-        tools = [] if listing == "classes" else [_tool(v, listing, spelling, schema) for v in verbs]
+        known = _known_classes(schema, caller)
+        tools = [] if listing == "classes" else [_tool(v, listing, spelling, known) for v in verbs]
         if listing in ("classes", "all") and caller.may("write"):
             tools += [
                 _class_tool(tool, spelling, schema)
                 for tool in class_tools(schema)
-                if caller.may("admin") or not tool.class_.startswith(_ADMINS)
+                if _may_create(schema, caller, tool.class_)
             ]
         return tools
 
 
-def _tool(verb: Verb, listing: Listing, spelling: Spelling, schema: Introspection) -> Tool:
+def _tool(verb: Verb, listing: Listing, spelling: Spelling, known: dict[str, Any]) -> Tool:
     arguments = input_schema(verb)
-    if verb.name == "entity.create":
-        arguments = _with_classes(arguments, class_arguments(verb), schema)
+    if names := class_arguments(verb):
+        properties = dict(arguments["properties"])
+        properties.update({name: {**properties[name], **known} for name in names})
+        arguments = {**arguments, "properties": properties}
     if listing == "full" and verb.examples:
         arguments = {**arguments, "examples": [example.arguments for example in verb.examples]}
     tool: Tool = {
@@ -101,20 +105,21 @@ def _annotations(verb: Verb) -> dict[str, bool]:
     return hints
 
 
-def _with_classes(
-    arguments: dict[str, Any], names: list[str], schema: Introspection
-) -> dict[str, Any]:
-    """Say which classes there are, as long as that is short."""
+def _known_classes(schema: Introspection, caller: Caller) -> dict[str, Any]:
+    """Which classes there are to be instances of, as long as that is short."""
     concrete = [cls for cls in schema.classes() if not schema.is_abstract(cls)]
-    domain = [cls for cls in concrete if not cls.startswith(_SYSTEM)]
-    if len(concrete) <= CLASSES_IN_ENUM:
-        known: dict[str, Any] = {"enum": concrete}
-    else:
-        known = {"examples": (domain or concrete)[:_CLASS_EXAMPLES]}
-    properties = dict(arguments["properties"])
-    for name in names:
-        properties[name] = {**properties[name], **known}
-    return {**arguments, "properties": properties}
+    mine = [cls for cls in concrete if _may_create(schema, caller, cls)]
+    if len(mine) <= CLASSES_IN_ENUM and sum(map(len, mine)) <= _ENUM_CHARACTERS:
+        return {"enum": mine}
+    domain = [cls for cls in mine if not cls.startswith(_SYSTEM)] or mine
+    short = [cls for cls in domain if len(cls) <= _EXAMPLE_CHARACTERS]
+    return {"examples": short[:_CLASS_EXAMPLES]}
+
+
+def _may_create(schema: Introspection, caller: Caller, cls: str) -> bool:
+    if caller.may("admin"):
+        return True
+    return cls not in protected_classes(schema) and not cls.startswith("pack/")
 
 
 def _class_tool(tool: ClassTool, spelling: Spelling, schema: Introspection) -> Tool:

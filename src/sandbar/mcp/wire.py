@@ -47,6 +47,16 @@ _CODES: tuple[tuple[type[Problem], int, int], ...] = (
     (Fault, INTERNAL_ERROR, INTERNAL_ERROR),
 )
 
+# What the SDK refuses by itself, in our words.
+_SDK_ERRORS = {
+    METHOD_NOT_FOUND: ("method.unknown", "this method is not of this revision, or not served"),
+    INVALID_PARAMS: ("request.params", "look the method up in the protocol's schema"),
+    MISSING_CAPABILITY: (
+        "client.capability-missing",
+        "declare data.requiredCapabilities",
+    ),
+}
+
 json_encode = msgspec.json.Encoder(decimal_format="string").encode
 
 
@@ -73,6 +83,16 @@ def protocol_error(
     if request_id is not None:
         data["request-id"] = request_id
     return MCPError(code_of(problem, version) if code is None else code, problem.message, data)
+
+
+def completed_error(error: MCPError, request_id: str | None) -> MCPError:
+    """An error of the SDK's own with what all of ours carry: a code, a hint, the request's id."""
+    given = error.data if isinstance(error.data, dict) else {}
+    code, hint = _SDK_ERRORS.get(error.code, ("request.refused", "see the message"))
+    data = {"code": code, "hint": hint, **given}
+    if request_id is not None:
+        data["request-id"] = request_id
+    return MCPError(error.code, error.message, data)
 
 
 def explained(problem: Problem) -> dict[str, Any]:

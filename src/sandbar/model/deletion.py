@@ -5,9 +5,9 @@ What an entity owns (through component slots) goes with it in every mode.
 
 from __future__ import annotations
 
-from sandbar.errors import Conflict, Forbidden, Incorrect
+from sandbar.errors import Conflict, Incorrect
 from sandbar.model import core
-from sandbar.model.drafts import Draft
+from sandbar.model.drafts import Draft, core_is_immutable
 from sandbar.model.operations import OPERATIONS_MAX, DeleteMode
 from sandbar.model.properties import Property
 from sandbar.model.unit import REF, Unit
@@ -54,7 +54,7 @@ def _too_many() -> Incorrect:
 
 def _end(unit: Unit, draft: Draft) -> None:
     if draft.id < core.FIRST_FREE_ID:
-        raise Forbidden("core.immutable", "part of the core would be deleted")
+        raise core_is_immutable(f"what would be deleted ({unit.schema.ident_of(draft.id)})")
     draft.doc = None
     unit.touched.discard(draft.id)
     for property in unit.class_of(draft).slots.values():

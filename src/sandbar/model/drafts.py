@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from sandbar.errors import Conflict
+from sandbar.errors import Conflict, Forbidden
 from sandbar.model import core
 from sandbar.model.documents import Doc, exact, read_doc
 from sandbar.store.rows import Row
@@ -60,6 +60,15 @@ def conflict_if_moved(draft: Draft, expect: int | None, now: int) -> None:
         raise Conflict(
             "entity.moved",
             f"entity {draft.id} was last changed at t={t}, not {expect}",
-            hint="read it again, then repeat the change",
+            hint="entity.find reads it again; then repeat the change and expect its t",
             data={"t": t, "expect": expect},
         )
+
+
+def core_is_immutable(what: str) -> Forbidden:
+    """The refusal to touch what every workspace has in common."""
+    return Forbidden(
+        "core.immutable",
+        f"{what} is part of the core",
+        hint="schema.define makes classes and properties of your own, also below those of the core",
+    )

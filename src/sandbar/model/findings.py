@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -11,6 +11,7 @@ import msgspec
 from sandbar.errors import Incorrect, Problem
 
 _COMPARED_MAX = 150
+_LACKING_THE_SCHEMA = ("slot.required", "value.type")
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -28,12 +29,18 @@ def finding_of(problem: Problem, slot: str | None, at: int | None = None) -> Fin
     return Finding(code=problem.code, message=problem.message, slot=slot, hint=problem.hint, at=at)
 
 
-def refuse(what: str, findings: list[Finding]) -> Incorrect:
-    """The error that carries all findings of an invalid request."""
+def refuse(what: str, findings: list[Finding], classes: Mapping[int, str]) -> Incorrect:
+    """The error that carries all findings of an invalid request.
+
+    `classes` tells whose slots each operation sets: the hint says how to learn what they take.
+    """
     first = findings[0]
     more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
     where = f"{first.slot}: " if first.slot else ""
     hints = dict.fromkeys(finding.hint for finding in findings if finding.hint)
+    unknowing = (finding.at or 0 for finding in findings if finding.code in _LACKING_THE_SCHEMA)
+    for cls in dict.fromkeys(classes[at] for at in unknowing if at in classes):
+        hints[f"class.describe {cls} gives its schema"] = None
     return Incorrect(
         "entity.invalid",
         f"{what}: {where}{first.message}{more}",
@@ -67,7 +74,14 @@ def _likely(name: str, candidates: Iterable[str]) -> list[str]:
             related.append(candidate)
         elif own[:2] == last[:2] and abs(len(candidate) - len(name)) <= 3:
             alike.append(candidate)
+    if len(related) > _COMPARED_MAX:
+        related.sort(key=lambda near: _first_difference(near, name), reverse=True)
     return (related + alike)[:_COMPARED_MAX]
+
+
+def _first_difference(one: str, other: str) -> int:
+    same = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(same) if a != b), min(len(one), len(other)))
 
 
 def data_of(findings: list[Finding]) -> list[dict[str, Any]]:

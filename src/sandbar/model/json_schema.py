@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from sandbar.model import core
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class
+from sandbar.model.values.schemas import IDENT_SCHEMA
 
 _TEXT_KINDS = {"db.type/string", "db.type/uri", "db.type/keyword", "db.type/symbol"}
 _NUMBER_KINDS = {"db.type/long", "db.type/double", "db.type/float"}
@@ -31,7 +33,10 @@ def class_schema(cls: Class) -> dict[str, Any]:
 
 def property_schema(property: Property) -> dict[str, Any]:
     """What one slot takes."""
-    item = _reference_schema() if property.is_ref else property.kind.json_schema()
+    if property.id == core.IDENT:
+        item = dict(IDENT_SCHEMA)
+    else:
+        item = _reference_schema() if property.is_ref else property.kind.json_schema()
     _constrain(item, property)
     schema: dict[str, Any] = {"type": "array", "items": item} if property.many else item
     if property.doc:

@@ -16,6 +16,17 @@ from sandbar.model.values import VALUE_TYPES
 _KEYWORD = VALUE_TYPES["db.type/keyword"]
 _REF = VALUE_TYPES["db.type/ref"]
 
+FINDERS = "entity.query and search.text find entities"
+_FINDERS = {
+    core.RANGE: "schema.datatypes lists the value types, schema.classes the classes",
+    core.SLOTS: "define it under properties in the same schema.define; "
+    "schema.properties lists those there are",
+    core.SUBCLASS_OF: "define it under classes in the same schema.define; "
+    "schema.classes lists those there are",
+    core.DOMAIN: "schema.classes lists them",
+    core.INVERSE_OF: "schema.properties lists them",
+}
+
 
 class Finder(Protocol):
     """Looks keys up in the index, now or as of the past."""
@@ -100,15 +111,20 @@ def resolve_ever(finder: Rememberer, schema: Schema, given: Any) -> int:
     return former
 
 
-def unknown_entity(schema: Schema, given: Any) -> NotFound:
-    """The error for a name that names nothing."""
+def unknown_entity(schema: Schema, given: Any, slot: Property | None = None) -> NotFound:
+    """The error for a name that names nothing, be it the value of a slot."""
     shown = str(given)[:80]
     return NotFound(
         "entity.unknown",
         f"there is no entity {shown}",
-        hint=suggestion(given, schema.idents, "entity.query and search.text find entities"),
+        hint=suggestion(given, schema.idents, FINDERS if slot is None else finders_for(slot)),
         data={"entity": shown},
     )
+
+
+def finders_for(slot: Property) -> str:
+    """What a hint says when the value of a slot names nothing."""
+    return _FINDERS.get(slot.id, FINDERS)
 
 
 def _no_reference(given: Any, property: Property) -> int:

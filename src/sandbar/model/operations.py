@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from sandbar.errors import Incorrect
+from sandbar.model.findings import Finding, data_of, did_you_mean
+from sandbar.model.plain_words import said_plainly, what_it_takes
 
 OPERATIONS_MAX = 10_000
 BYTES_MAX = 4 * 1024 * 1024
@@ -95,6 +97,14 @@ class Migrate(
 
 Operation = Create | Update | Delete | Restore | Migrate
 
+_KINDS: dict[str, type[msgspec.Struct]] = {
+    "create": Create,
+    "update": Update,
+    "delete": Delete,
+    "restore": Restore,
+    "migrate": Migrate,
+}
+
 
 def parse_operations(given: Sequence[Any]) -> list[Operation]:
     """The operations, or an error that says which one is malformed and how."""
@@ -114,7 +124,58 @@ def parse_operations(given: Sequence[Any]) -> list[Operation]:
             for op in given
         ]
     except (msgspec.ValidationError, RecursionError) as error:
-        raise Incorrect("operations.malformed", str(error), hint=_HINT) from error
+        raise malformed(list(_findings(given)), _HINT) from error
+
+
+def malformed(findings: list[Finding], otherwise: str | None = None) -> Incorrect:
+    """The refusal of operations, with all that is wrong; each finding says which one it is about.
+
+    What there is to say if the findings have no hint is the hint `otherwise`.
+    """
+    more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
+    hints = dict.fromkeys(finding.hint for finding in findings if finding.hint)
+    return Incorrect(
+        "operations.malformed",
+        f"operations[{findings[0].at}]: {findings[0].message}{more}",
+        hint="; ".join(hints) or otherwise,
+        data={"findings": data_of(findings)},
+    )
+
+
+def _findings(given: Sequence[Any]) -> Iterator[Finding]:
+    """Everything about the shape of operations that cannot be read."""
+    for at, op in enumerate(given):
+        if isinstance(op, Operation):
+            continue
+        for message, hint in _faults(op):
+            yield Finding(code="operation.malformed", message=message, hint=hint, at=at)
+
+
+def _faults(op: object) -> Iterator[tuple[str, str | None]]:
+    """What is wrong with one operation, in plain words."""
+    if not isinstance(op, dict):
+        yield "an operation is an object", _HINT
+        return
+    name = op.get("op")
+    kind = _KINDS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        what = "op is missing" if name is None else f"there is no op {str(name)[:80]!r}"
+        yield what, f"op is one of {', '.join(_KINDS)}"
+        return
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    takes = f"{name} takes {', '.join(fields)}"
+    for key in op:
+        if key != "op" and key not in fields:
+            yield f"{name} takes no {str(key)[:80]}", did_you_mean(key, fields) or takes
+    for key, field in fields.items():
+        if key in op:
+            try:
+                msgspec.convert(op[key], field.type)
+            except (msgspec.ValidationError, RecursionError) as error:
+                words = what_it_takes(field.type)
+                yield said_plainly(key, error), f"{key} is {words}" if words else takes
+        elif field.required:
+            yield f"{name} needs {key}", takes
 
 
 def _shaped(op: Operation) -> Operation:

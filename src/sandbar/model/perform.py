@@ -7,15 +7,16 @@ from typing import Any
 
 import msgspec
 
-from sandbar.errors import Conflict, Forbidden, Incorrect, NotFound, Problem
+from sandbar.errors import Conflict, Incorrect, NotFound, Problem
 from sandbar.keywords import parse_ident
 from sandbar.model import core
 from sandbar.model.checks import VALUES_MAX, too_many_values
 from sandbar.model.deletion import delete_entity
 from sandbar.model.documents import exact
-from sandbar.model.drafts import Draft, Hashed, conflict_if_moved, ident_of
+from sandbar.model.drafts import Draft, Hashed, conflict_if_moved, core_is_immutable, ident_of
 from sandbar.model.findings import Finding, finding_of, refuse
 from sandbar.model.impact import migrate_instances
+from sandbar.model.naming import FINDERS
 from sandbar.model.operations import Create, Delete, Migrate, Operation, Restore, Update
 from sandbar.model.properties import Property
 from sandbar.model.restoring import restore_entity, restores_metamodel
@@ -43,6 +44,7 @@ class _Performance:
         self._only: Problem | None = None
         self._kinds: set[type[Problem]] = set()
         self._known: dict[str, Class | None] = {}
+        self._classes: dict[int, str] = {}  # whose slots an operation sets
 
     def run(self) -> list[Outcome]:
         done: set[int] = set()
@@ -74,7 +76,7 @@ class _Performance:
                 self._kinds.add(Incorrect)
         if not self.findings:
             return
-        refusal = refuse("the write is invalid", self.findings)
+        refusal = refuse("the write is invalid", self.findings, self._classes)
         first = self._only
         if first is not None and (len(self.findings) == 1 or self._kinds == {Conflict}):
             # One problem alone keeps its category, and several conflicts are still a conflict.
@@ -140,7 +142,7 @@ class _Performance:
         self.announced.add(at)
         cls = self._class_of(op) or unit.schema.class_named(op.class_)
         given = _given_ident(op)
-        existing = self._existing(given) if isinstance(given, str) else None
+        existing = None if given is None else self._existing(given)
         id = existing if existing is not None else unit.tx.new_id()
         if op.temp is not None:
             self._name_temp(op.temp, id)
@@ -148,11 +150,10 @@ class _Performance:
             self._begin(cls, id, given)
         self.ids[at] = (cls, id, existing is None)
 
-    def _begin(self, cls: Class, id: int, given: Any) -> None:
+    def _begin(self, cls: Class, id: int, ident: str | None) -> None:
         draft = self.unit.begin_create(cls, id)
-        if isinstance(given, str):
-            ident = self.unit.schema.property_by_id(core.IDENT)
-            self.unit.put(draft, ident, parse_ident(given))
+        if ident is not None:
+            self.unit.put(draft, self.unit.schema.property_by_id(core.IDENT), ident)
 
     def _name_temp(self, temp: str, id: int) -> None:
         name = temp.removeprefix(":")
@@ -165,9 +166,9 @@ class _Performance:
         self.temps.add(name)
         self.unit.temps[name] = id
 
-    def _existing(self, given: str) -> int | None:
+    def _existing(self, ident: str | None) -> int | None:
         property = self.unit.schema.property_by_id(core.IDENT)
-        found = self.unit.holders(property, KEYWORD.index_key(parse_ident(given)))
+        found = self.unit.holders(property, KEYWORD.index_key(ident))
         return found[0] if found else None
 
     def _is_meta(self, op: Operation) -> bool:
@@ -235,13 +236,9 @@ class _Performance:
     def _draft(self, id: int) -> Draft:
         draft = self.unit.load(id)
         if draft is None:
-            raise NotFound(
-                "entity.unknown", f"there is no entity {id}", hint="entity.query finds them"
-            )
+            raise NotFound("entity.unknown", f"there is no entity {id}", hint=FINDERS)
         if id < core.FIRST_FREE_ID:
-            raise Forbidden(
-                "core.immutable", f"{self.unit.schema.ident_of(id)} is part of the core"
-            )
+            raise core_is_immutable(self.unit.schema.ident_of(id))
         return draft
 
     def _create(self, at: int, op: Create) -> None:
@@ -322,6 +319,7 @@ class _Performance:
     def _set_slots(self, at: int, draft: Draft, cls: Class, slots: dict[str, Any]) -> None:
         doc = draft.doc
         assert doc is not None
+        self._classes[at] = cls.ident
         direct = cls.direct_slots
         rest = {}
         for name, given in slots.items():
@@ -394,5 +392,9 @@ class _Performance:
         self.unit.put(draft, property, result)
 
 
-def _given_ident(op: Create) -> Any:
-    return op.slots.get("db/ident", op.slots.get(":db/ident"))
+def _given_ident(op: Create) -> str | None:
+    given = op.slots.get("db/ident", op.slots.get(":db/ident"))
+    try:
+        return parse_ident(given) if isinstance(given, str) else None
+    except Incorrect:
+        return None  # it will be found wrong together with the other slots

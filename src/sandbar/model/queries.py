@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from sandbar.errors import Incorrect, Unsupported
+from sandbar.errors import Incorrect, Problem, Unsupported
 from sandbar.model import core
 from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cursor
 from sandbar.model.documents import Doc, read_doc
 from sandbar.model.drives import Drive, choose_drive
-from sandbar.model.filters import Evaluator, Node, parse_filter
+from sandbar.model.filters import EVERYTHING, Evaluator, Node, parse_filter
+from sandbar.model.findings import data_of, finding_of
 from sandbar.model.properties import Property
 from sandbar.model.rendering import Source, render
 from sandbar.model.results import Page
@@ -92,15 +93,36 @@ def answer(view: View, question: Question, cursor: Cursor | None, resolve: Any) 
         )
     walk = _Walk(view, question, resolve)
     start = _START if cursor is None else _Stop(cursor.phase, cursor.key, cursor.id)
+    fields = walk.fields
     rows, stop = walk.page(start, question.limit)
-    fields = None
-    if question.fields is not None:
-        fields = frozenset(view.schema.property_named(name).ident for name in question.fields)
     items = render(view.schema, rows, view.source, as_of=view.as_of, fields=fields)
     if stop is None:
         return Page(items, view.t)
     word = write_cursor(Cursor(view.epoch, view.t, question_of(question), *stop))
     return Page(items, view.t, word)
+
+
+def _all_of(wrong: list[Problem]) -> Problem:
+    """One problem as it is, several as one."""
+    if len(wrong) == 1:
+        return wrong[0]
+    findings: list[dict[str, Any]] = []
+    for problem in wrong:
+        findings += problem.data.get("findings") or data_of([finding_of(problem, None)])
+    hints = dict.fromkeys(problem.hint for problem in wrong if problem.hint)
+    return Incorrect(
+        "query.invalid",
+        f"the query is wrong: {wrong[0].message} (and {len(findings) - 1} more)",
+        hint="; ".join(hints),
+        data={"findings": findings},
+    )
+
+
+def _unordered(property: Property) -> Unsupported:
+    hint = "order by an indexed slot with one value; class.describe shows which are indexed?"
+    if not property.many and property.kind.indexable and not property.inverse_of:
+        hint += f"; schema.define makes {property.ident} one (dt/indexed?), which takes an admin"
+    return Unsupported("query.order", f"{property.ident} cannot be ordered by", hint=hint)
 
 
 class _Walk:
@@ -112,14 +134,40 @@ class _Walk:
         below = schema.descendants(self.cls.id)
         self.classes = tuple(id for id in below if id not in self.hidden)
         self.is_wanted = frozenset(self.classes).__contains__
-        self.filter: Node = parse_filter(schema, self.cls, question.where, resolve)
-        self.order, self.descending = self._order(question.order_by)
+        wrong: list[Problem] = []
+        self.filter: Node = EVERYTHING
+        self.order, self.descending = None, False
+        try:
+            self.filter = parse_filter(schema, self.cls, question.where, resolve)
+        except Problem as problem:
+            wrong.append(problem)
+        try:
+            self.order, self.descending = self._order(question.order_by)
+        except Problem as problem:
+            wrong.append(problem)
+        self.fields = self._fields(question.fields, wrong)
+        if wrong:
+            raise _all_of(wrong)
         self.evaluator = Evaluator(self._fetch, self._inverse)
         self.docs: dict[int, Doc | None] = {}
         self.inverses: dict[tuple[int, int], list[int]] = {}
         type_keys = tuple(schema.class_by_id(id).type_key for id in self.classes)
         self.everything = Equals(core.TYPE, type_keys)
         self.drive: Drive = choose_drive(self.filter, self.everything, self._ids, self._is_small)
+
+    def _fields(
+        self, names: tuple[str, ...] | None, wrong: list[Problem]
+    ) -> frozenset[str] | None:
+        """The idents of the slots to be shown; None for all."""
+        if names is None:
+            return None
+        found = set()
+        for name in names:
+            try:
+                found.add(self.view.schema.property_named(name).ident)
+            except Problem as problem:
+                wrong.append(problem)
+        return frozenset(found)
 
     def _order(self, order_by: str | None) -> tuple[Property | None, bool]:
         if order_by is None:
@@ -139,11 +187,7 @@ class _Walk:
                 hint=f"class.slots {self.cls.ident} lists its slots",
             )
         if property.many or not property.indexed:
-            raise Unsupported(
-                "query.order",
-                f"{property.ident} cannot be ordered by",
-                hint="order by an indexed slot with one value (set dt/indexed? on the property)",
-            )
+            raise _unordered(property)
         return property, order_by.startswith("-")
 
     # --- pages -------------------------------------------------------------------------------

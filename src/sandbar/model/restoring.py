@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbar.errors import Conflict, Forbidden, Incorrect, NotFound, Problem
+from sandbar.errors import Conflict, Incorrect, NotFound, Problem
 from sandbar.model import core
 from sandbar.model.checks import decode_slot
 from sandbar.model.documents import read_doc
-from sandbar.model.drafts import Draft, conflict_if_moved
+from sandbar.model.drafts import Draft, conflict_if_moved, core_is_immutable
 from sandbar.model.moments import Moment, moment_t
-from sandbar.model.naming import as_key
+from sandbar.model.naming import FINDERS, as_key
 from sandbar.model.operations import Restore
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class
@@ -34,7 +34,7 @@ def restore_entity(unit: Unit, op: Restore, findings: Findings) -> Draft:
     """Give the entity back what it had; what today's schema refuses goes to the findings."""
     id = named_ever(unit, op.entity)
     if id < core.FIRST_FREE_ID:
-        raise Forbidden("core.immutable", f"{unit.schema.ident_of(id)} is part of the core")
+        raise core_is_immutable(unit.schema.ident_of(id))
     living = unit.load(id)
     if living is not None:
         conflict_if_moved(living, op.expect, unit.tx.t)
@@ -98,9 +98,7 @@ def _state_of(unit: Unit, id: int, to: Moment | None) -> Row:
 
 def unknown(id: int) -> NotFound:
     """The error for an id that nothing ever had."""
-    return NotFound(
-        "entity.unknown", f"there never was an entity {id}", hint="changes lists what there was"
-    )
+    return NotFound("entity.unknown", f"there never was an entity {id}", hint=FINDERS)
 
 
 def purged(id: int) -> NotFound:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, Protocol
 
 from sandbar.errors import Incorrect, Unavailable, Unsupported
+from sandbar.model import core
 from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cursor
 from sandbar.model.documents import read_doc
 from sandbar.model.rendering import Source, render
@@ -24,6 +25,7 @@ from sandbar.store.rows import Row
 from sandbar.store.search import Sought
 
 LIMIT_MAX = 100
+_IDENT = str(core.IDENT)
 _BUILT_ROWS = 500  # per transaction
 
 
@@ -90,9 +92,11 @@ def _with_subclasses(schema: Schema, classes: Collection[Any]) -> list[int]:
 
 
 def _texts(schema: Schema, row: Row) -> list[str]:
+    """What a snippet may show: the ident comes last, since every hit has it beside."""
     doc = read_doc(row.doc)
     texts: list[str] = []
-    for key, many in schema.class_by_id(row.cls).text_slots:
+    slots = schema.class_by_id(row.cls).text_slots
+    for key, many in sorted(slots, key=lambda slot: slot[0] == _IDENT):
         if key in doc:
             texts += doc[key] if many else [doc[key]]
     return texts

@@ -20,7 +20,7 @@ from sandbar.model.drafts import Draft, Hashed, SecretNotHashed
 from sandbar.model.findings import Finding, suggestion
 from sandbar.model.guarding import Guard, ask, kinds_of
 from sandbar.model.handover import change_of, creation_of
-from sandbar.model.naming import lookup_key
+from sandbar.model.naming import FINDERS, lookup_key, unknown_entity
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
@@ -119,7 +119,7 @@ class Unit:
             REF.decode(given)
             return given
         if isinstance(given, str):
-            return self._resolve_text(given)
+            return self._resolve_text(given, property)
         if isinstance(given, dict) and len(given) == 1:
             return self._resolve_lookup(*next(iter(given.items())))
         raise Incorrect(
@@ -128,7 +128,7 @@ class Unit:
             hint="use an id, an ident such as zorp/Boot, or {slot: value} of a unique slot",
         )
 
-    def _resolve_text(self, text: str) -> int:
+    def _resolve_text(self, text: str, property: Property | None) -> int:
         name = text.removeprefix(":")
         if name in self.temps:
             return self.temps[name]
@@ -140,11 +140,7 @@ class Unit:
         ident = parse_ident(name)
         found = self.holders(self.schema.property_by_id(core.IDENT), KEYWORD.index_key(ident))
         if not found:
-            raise NotFound(
-                "entity.unknown",
-                f"there is no entity {ident}",
-                hint=suggestion(ident, self.schema.idents, "entity.query finds entities"),
-            )
+            raise unknown_entity(self.schema, ident, property)
         return found[0]
 
     def _resolve_lookup(self, slot: Any, value: Any) -> int:
@@ -159,7 +155,7 @@ class Unit:
         raise NotFound(
             "entity.unknown",
             f"no entity has {property.ident} = {str(value)[:80]!r}",
-            hint="entity.query finds entities",
+            hint=FINDERS,
         )
 
     # --- changing ----------------------------------------------------------------------------
@@ -307,7 +303,7 @@ class Unit:
                     code="reference.dangling",
                     message=f"there is no entity {id}",
                     slot=property.ident,
-                    hint="create it first, or in the same transaction",
+                    hint="entity.create makes it; or create it in the same entity.transact",
                 )
             elif property.target is not None:
                 cls = self.schema.class_by_id(class_id)

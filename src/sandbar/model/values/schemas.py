@@ -20,6 +20,13 @@ _NAMESPACE = r"(?:[A-Za-z_]|[^\u0000-\u007f])(?:[A-Za-z0-9_.\-]|[^\u0000-\u007f]
 
 _DOUBLE: dict[str, Any] = {"type": "number"}
 
+IDENT_SCHEMA: dict[str, Any] = {
+    "type": "string",
+    "pattern": rf"^:?{_NAMESPACE}/{_NAME}$",
+    "maxLength": 256,
+    "description": "An ident such as zorp/Boot.",
+}
+
 SCHEMAS: dict[str, dict[str, Any]] = {
     "string": {"type": "string", "maxLength": MAX_BYTES},
     "boolean": {"type": "boolean"},

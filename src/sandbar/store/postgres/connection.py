@@ -209,7 +209,11 @@ def _problem_without_state(error: psycopg.Error) -> Problem:
     if isinstance(error, errors.DataError):
         return Incorrect("store.unstorable", f"a value cannot be stored: {error}")
     if isinstance(error, errors.ProgrammingError):
-        return Incorrect("store.cannot-open", f"this is no PostgreSQL URL: {error}")
+        return Incorrect(
+            "store.cannot-open",
+            f"this is no PostgreSQL URL: {error}",
+            hint="for example postgresql://USER:PASSWORD@HOST/DATABASE",
+        )
     return Fault("store.failed", f"PostgreSQL: {error}")
 
 

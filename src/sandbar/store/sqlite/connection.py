@@ -101,7 +101,11 @@ def problem_of(error: apsw.Error) -> Problem:
             return patience.problem()
         return Interrupted("store.interrupted", "the statement was interrupted")
     if isinstance(error, apsw.CantOpenError | apsw.NotADBError | apsw.PermissionsError):
-        return Incorrect("store.cannot-open", f"this is no database that can be opened: {error}")
+        return Incorrect(
+            "store.cannot-open",
+            f"this is no database that can be opened: {error}",
+            hint="give the path of a SQLite file, or of a new one in a folder that is there",
+        )
     if isinstance(error, apsw.IOError | apsw.ReadOnlyError):
         return Unavailable("store.io", "the disk refused a read or a write")
     if isinstance(error, apsw.CorruptError):

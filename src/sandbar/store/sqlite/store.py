@@ -208,7 +208,9 @@ def _whole_path(path: str) -> str:
     try:
         return os.path.realpath(path)
     except ValueError as error:  # NUL, or half a character
-        raise Incorrect("store.cannot-open", f"this is no path: {error}") from error
+        raise Incorrect(
+            "store.cannot-open", f"this is no path: {error}", hint="for example shop.db"
+        ) from error
 
 
 def _lock_for_server(path: str) -> int:
@@ -216,7 +218,11 @@ def _lock_for_server(path: str) -> int:
     try:
         handle = os.open(f"{path}.server-lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise Incorrect("store.cannot-open", f"{path} cannot be claimed: {error}") from error
+        raise Incorrect(
+            "store.cannot-open",
+            f"{path} cannot be claimed: {error}",
+            hint="the folder must be there and open to writing by this user",
+        ) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
