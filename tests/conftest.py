@@ -23,6 +23,8 @@ from tests.postgres_supervisor import READY_FILE
 # The controller of a parallel run makes the place, its workers inherit the variables.
 _DIRECTORY = "SANDBAR_TESTS_POSTGRES_DIRECTORY"
 _OWNER = "SANDBAR_TESTS_POSTGRES_OWNER"
+_TEMPORARY = "PYTEST_DEBUG_TEMPROOT"  # pytest's own: the parent of every tmp_path
+_ROOM_BYTES = 4 << 30
 
 # No deadline: on two busy cores a slow example says nothing. The gate repeats what it has run.
 settings.register_profile("house", deadline=None, print_blob=True)
@@ -31,10 +33,24 @@ settings.load_profile("gate" if os.environ.get("CI") else "house")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose where the server will live; it starts only when a test asks for it."""
+    """Choose where files and the server will live; it starts only when a test asks for it."""
     if not hasattr(config, "workerinput"):
-        os.environ[_DIRECTORY] = str(new_directory())
+        place = _quick_place()
+        os.environ.setdefault(_TEMPORARY, str(place))
+        os.environ[_DIRECTORY] = str(new_directory(place))
         os.environ[_OWNER] = str(os.getpid())
+
+
+def _quick_place() -> Path:
+    """Memory, if there is enough of it.
+
+    Everything still asks for its data to be synced, and a process that is killed loses as much or
+    as little as on a disk; but thousands of syncs to a disk are half of the time of a whole run.
+    Power cuts and full disks are played by the tests of faults, wherever the files are.
+    """
+    memory = Path("/dev/shm")
+    is_roomy = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free >= _ROOM_BYTES
+    return memory if is_roomy else Path("/tmp")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -159,9 +159,9 @@ class PostgresServer:
             connection.execute(sql.SQL(statement).format(sql.Identifier(name)))
 
 
-def new_directory() -> Path:
+def new_directory(parent: Path = Path("/tmp")) -> Path:
     """A directory for a server: its user may write there, and the path is short (sockets)."""
-    directory = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir="/tmp"))
+    directory = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=parent))
     user = servant()
     if user is not None:
         os.chown(directory, user.pw_uid, user.pw_gid)

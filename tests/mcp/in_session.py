@@ -12,9 +12,12 @@ from tests.mcp.served import OLD, Role, Served
 BOTH = "application/json, text/event-stream"
 
 
-def open_session(served: Served, role: Role = "admin") -> str:
+def open_session(
+    served: Served, role: Role = "admin", capabilities: dict[str, Any] | None = None
+) -> str:
     """The id of a new session."""
-    info = {"protocolVersion": OLD, "clientInfo": {"name": "t", "version": "1"}, "capabilities": {}}
+    who = {"name": "t", "version": "1"}
+    info = {"protocolVersion": OLD, "clientInfo": who, "capabilities": capabilities or {}}
     answer = post(served, {"id": 1, "method": "initialize", "params": info}, role=role)
     session = answer.headers["mcp-session-id"]
     ready = post(served, {"method": "notifications/initialized"}, session, role=role)

@@ -45,6 +45,10 @@ class Served:
             self._tokens[role, workspace] = made.token
         return self._tokens[role, workspace]
 
+    def keep_token(self, role: Role, token: str) -> None:
+        """Sign in with a key that is known from before."""
+        self._tokens[role, "main"] = token
+
     def post(
         self,
         method: str,

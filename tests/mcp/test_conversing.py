@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +82,11 @@ ROADS: dict[str, Callable[[Served, str, dict[str, Any]], dict[str, Any]]] = {
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server that gives every request a fifth of a second."""
     path: Path = tmp_path_factory.mktemp("hasty") / "hasty.db"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sandbar.mcp.service.Runner", lambda: Runner(0.2))
-        with serving(path) as served:
-            yield served
+    with ExitStack() as closing:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sandbar.mcp.service.Runner", lambda: Runner(0.2))
+            served = closing.enter_context(serving(path))
+        yield served
 
 
 @pytest.mark.parametrize("road", ROADS)

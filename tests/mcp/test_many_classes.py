@@ -113,7 +113,7 @@ def test_a_thousand_classes_do_not_slow_a_call_down(
         for served, count in ((few, 10), (many, 1_000)):
             _define(served, (f"many/Class{n}" for n in range(count)))
         lines = [_Line(few), _Line(many)]
-        ratios = []
+        ratios: list[float] = []
         while len(ratios) < _TRIES and min(ratios, default=9.0) > 1.5:
             medians = _medians(lines)
             ratios.append(medians[1] / medians[0])

@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
-import msgspec
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -25,7 +24,9 @@ from sandbar.errors import Problem
 from sandbar.mcp import bare
 from sandbar.mcp.answers import Answer, say_nothing
 from sandbar.mcp.envelopes import (
+    UNREADABLE,
     completed,
+    decoded,
     is_response,
     refuse,
     replay,
@@ -65,7 +66,6 @@ from sandbar.mcp.wire import (
 
 _VERSION = b"mcp-protocol-version"
 _SESSION = b"mcp-session-id"
-_NAME = b"mcp-name"
 _STREAM = b"text/event-stream"
 _BOTH = b"application/json, text/event-stream"
 _METHODS = b"GET, POST, DELETE"
@@ -128,18 +128,19 @@ class Endpoint:
     # --- roads -------------------------------------------------------------------------------
 
     async def _modern(self, scope: Scope, receive: Receive, send: Send) -> None:
+        manager = self._manager
         if scope["method"] == "POST":
             body = await whole_body(scope, receive, send)
             if body is None:
                 return
-            try:
-                msgspec.json.decode(body)
-            except (msgspec.MsgspecError, ValueError, RecursionError):
+            message = await decoded(body)
+            if message is UNREADABLE:
                 await refuse(scope, send, PARSE_ERROR, "Parse error")
                 return
             receive = replay(body, receive)
-        name = dict(scope["headers"]).get(_NAME, b"").decode("latin-1")
-        manager = self._quick_manager if self._is_point_read(name) else self._manager
+            can_stream = _STREAM in dict(scope["headers"]).get(b"accept", b"")
+            if not can_stream or self._is_point_read(message):
+                manager = self._quick_manager
         await self._hand_over(scope, "modern", receive, send, accept=_BOTH, manager=manager)
 
     async def _session(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -151,9 +152,8 @@ class Endpoint:
         body = await whole_body(scope, receive, send)
         if body is None:
             return
-        try:
-            message = msgspec.json.decode(body)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
+        message = await decoded(body)
+        if message is UNREADABLE:
             await refuse(scope, send, PARSE_ERROR, "Parse error")
             return
         accept = headers.get(b"accept", b"")
@@ -167,6 +167,7 @@ class Endpoint:
             if await self._read_in_session(scope, headers, message, send):
                 return
             onward = send if can_stream else Fold(send)
+            scope = {**scope, "state": {**scope["state"], "is_folded": not can_stream}}
             receive = replay(completed(message) if is_greeting else body, receive)
             await self._hand_over(scope, "session", receive, onward, accept=_BOTH)
         else:
@@ -176,9 +177,7 @@ class Endpoint:
         self, scope: Scope, headers: Headers, message: dict[str, Any], send: Send
     ) -> bool:
         """Answer a point read of a living session as if it were bare: nothing else is needed."""
-        if message.get("method") != "tools/call" or "id" not in message:
-            return False
-        if not self._is_point_read((message.get("params") or {}).get("name")):
+        if "id" not in message or not self._is_point_read(message):
             return False
         caller: Caller = scope["state"]["caller"]
         session = self._server.service.sessions.use(headers[_SESSION].decode("latin-1"), caller)
@@ -210,8 +209,13 @@ class Endpoint:
         onward = {**scope, "state": state, "headers": headers, "user": _user(state["caller"])}
         await (manager or self._manager).handle_request(onward, receive, send)
 
-    def _is_point_read(self, tool: object) -> bool:
-        return self._server.service.reads_inline and is_point_read(tool)
+    def _is_point_read(self, message: Any) -> bool:
+        if not self._server.service.reads_inline or not isinstance(message, dict):
+            return False
+        params = message.get("params")
+        if message.get("method") != "tools/call" or not isinstance(params, dict):
+            return False
+        return is_point_read(params.get("name"), params.get("arguments"))
 
     async def _open_stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "GET":

@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import anyio
+import anyio.to_thread
+import msgspec
 
 from sandbar.mcp.frames import Message, Receive, Scope, Send, send_json
 from sandbar.mcp.wire import INVALID_REQUEST, PARSE_ERROR, json_encode
+
+UNREADABLE = object()
+_LARGE_BYTES = 256 * 1024
 
 _REFUSALS = {
     PARSE_ERROR: ("request.unreadable", "send one JSON object in UTF-8"),
@@ -15,6 +20,20 @@ _REFUSALS = {
 }
 
 BODY_S = 30.0  # how long a request may take to arrive
+
+
+async def decoded(body: bytes) -> Any:
+    """The JSON of a body, or UNREADABLE; a large one does not keep the event loop waiting."""
+    if len(body) > _LARGE_BYTES:
+        return await anyio.to_thread.run_sync(_decode, body)
+    return _decode(body)
+
+
+def _decode(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return UNREADABLE
 
 
 def what_is_wrong(message: Any) -> str | None:

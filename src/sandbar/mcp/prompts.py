@@ -49,8 +49,9 @@ class Prompts:
         exchange = exchange_of(ctx, self._service)
         talk = Talk(ctx, _plain(params.input_responses), params.request_state, "debug")
         try:
-            rendered = await self._service.runner.run(
-                lambda: self._render(exchange, params.name, dict(params.arguments or {}), talk)
+            rendered = await self._service.read(
+                exchange,
+                lambda: self._render(exchange, params.name, dict(params.arguments or {}), talk),
             )
         except Problem as problem:
             raise protocol_error(problem, exchange.version, exchange.request_id) from problem

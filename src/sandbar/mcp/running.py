@@ -8,23 +8,37 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 
+from sandbar.access import Caller
 from sandbar.patience import Patience, limited
 
 T = TypeVar("T")
 
 DEADLINE_S = 30.0
 _THREADS = 64
+_THREADS_OF_ONE_CALLER = 16  # so that nobody can keep all the others waiting
 
 
 class Runner:
     """Worker threads for whatever may wait; microsecond work stays on the loop."""
 
-    def __init__(self, deadline_s: float = DEADLINE_S) -> None:
-        self._deadline_s = deadline_s
+    def __init__(self, deadline_s: float | None = None) -> None:
+        self._deadline_s = DEADLINE_S if deadline_s is None else deadline_s
         self._limiter: anyio.CapacityLimiter | None = None
+        self._of_caller: dict[Caller, anyio.CapacityLimiter] = {}
 
-    async def run(self, work: Callable[[], T]) -> T:
+    async def run(self, caller: Caller, work: Callable[[], T]) -> T:
         """Run in a worker thread; if the client goes away, the work is told to stop."""
+        own = self._of_caller.get(caller)
+        if own is None:
+            own = self._of_caller[caller] = anyio.CapacityLimiter(_THREADS_OF_ONE_CALLER)
+        try:
+            async with own:
+                return await self._run(work)
+        finally:
+            if not own.borrowed_tokens and not own.statistics().tasks_waiting:
+                self._of_caller.pop(caller, None)
+
+    async def _run(self, work: Callable[[], T]) -> T:
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(_THREADS)
         patience = Patience(self._deadline_s)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
 
 import mcp_types as types
@@ -97,12 +96,17 @@ class McpServer:
             self.sdk.add_request_handler(method, params, handler)
         # Otherwise every call with arguments lists all tools, to look for parameters in headers.
         self.sdk.get_tool_input_schema = tools.schema_with_headers
-        keys = RequestStateSecurity(keys=[secrets.token_bytes(32)])
+        keys = RequestStateSecurity(keys=[service.shared_key()], bind_principal=self._principal)
         self.sdk.middleware[:] = [
             self._guard,
             RequestStateBoundary(keys, default_audience=NAME),
             self._attend,
         ]
+
+    def _principal(self, ctx: ServerRequestContext[Any, Any]) -> str:
+        """Whoever was asked must be who answers."""
+        caller = exchange_of(ctx, self.service).caller
+        return f"{caller.workspace}/{caller.principal}/{caller.account_id}"
 
     async def _set_level(
         self, ctx: ServerRequestContext[Any, Any], params: types.SetLevelRequestParams

@@ -32,13 +32,17 @@ class Service:
         self.sessions = Sessions()
         self.reads_inline = database.reads_in_microseconds
 
+    def shared_key(self) -> bytes:
+        """What seals the state that clients carry for us, on every server of this database."""
+        return self._database.workspace.credentials.shared_key()
+
     def database(self, workspace: str) -> Database:
         """The workspace of an identified caller."""
         return self._database.in_workspace(workspace)
 
     async def read(self, exchange: Exchange, work: Callable[[], T]) -> T:
         """Read something that may take a while."""
-        return await self.runner.run(work)
+        return await self.runner.run(exchange.caller, work)
 
     def log_level(self, ctx: ServerRequestContext[Any, Any]) -> str:
         """The gravest level that this session wants to hear nothing below of."""

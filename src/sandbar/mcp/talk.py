@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
 import anyio.from_thread
 import mcp_types as types
 from mcp.server.connection import allowed_log_levels
@@ -12,6 +13,8 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 
 from sandbar.errors import Unavailable
+
+ANSWER_S = 120.0  # how long a person may think; a thread waits meanwhile
 
 _LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _QUESTIONS: dict[str, tuple[type[Any], type[Any]]] = {
@@ -35,7 +38,9 @@ class Talk:
         self._level = level
         self.input_responses = input_responses
         self.request_state = request_state
-        self.can_ask = ctx.session.can_send_request
+        # An answer that is folded into one JSON object has no room for questions.
+        is_folded = ctx.request is not None and ctx.request.scope["state"].get("is_folded", False)
+        self.can_ask = ctx.session.can_send_request and not is_folded
         declared = ctx.session.client_capabilities
         self.client_capabilities: dict[str, Any] = (
             {} if declared is None else declared.model_dump(by_alias=True, exclude_none=True)
@@ -66,12 +71,13 @@ class Talk:
         request_type, result_type = _QUESTIONS[method]
         request = request_type.model_validate({"method": method, "params": params})
         try:
-            answer = await self._ctx.session.send_request(
-                request,
-                result_type,
-                metadata=ServerMessageMetadata(related_request_id=self._ctx.request_id),
-            )
-        except MCPError as error:
+            with anyio.fail_after(ANSWER_S):
+                answer = await self._ctx.session.send_request(
+                    request,
+                    result_type,
+                    metadata=ServerMessageMetadata(related_request_id=self._ctx.request_id),
+                )
+        except (MCPError, TimeoutError) as error:
             raise Unavailable(
                 "client.refused",
                 "the client did not answer a question of this tool",

@@ -6,7 +6,6 @@ does not depend on how many classes there are.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any, NamedTuple
 
 from sandbar.access import Caller, protected_classes
@@ -27,7 +26,6 @@ CLASSES_IN_ENUM = 40
 _CLASS_EXAMPLES = 5
 _ENUM_CHARACTERS = 1000
 _EXAMPLE_CHARACTERS = 60
-_KEPT = 64
 _SYSTEM = ("dt/", "db/", "db.type/", "auth/", "pack/", "prompt/")
 
 Tool = dict[str, Any]
@@ -45,17 +43,19 @@ class ToolLists:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._made: OrderedDict[_Key, list[Tool]] = OrderedDict()
+        self._made: dict[_Key, list[Tool]] = {}
 
     def tools(self, caller: Caller, listing: Listing, spelling: Spelling) -> list[Tool]:
         """The tools that this caller sees, in a fixed order."""
         offer = self._database.offer
         key = _Key(offer.generation, caller.role, listing, spelling)
-        if key not in self._made:
-            self._made[key] = self._make(caller, listing, spelling)
-            while len(self._made) > _KEPT:
-                self._made.popitem(last=False)
-        return self._made[key]
+        made = self._made.get(key)
+        if made is None:
+            made = self._make(caller, listing, spelling)
+            # Those of other generations are of no use any more, and may be large.
+            kept = {old: tools for old, tools in self._made.items() if old[0] == key.generation}
+            self._made = {**kept, key: made}
+        return made
 
     def _make(self, caller: Caller, listing: Listing, spelling: Spelling) -> list[Tool]:
         schema = self._database.guarded(caller).schema()

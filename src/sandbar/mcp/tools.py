@@ -30,10 +30,17 @@ from sandbar.verbs import Content, InputRequired, base_catalogue, input_schema
 PAGE_TOOLS = 100
 
 
-def is_point_read(name: object) -> bool:
-    """Whether this tool takes microseconds on SQLite, so that it may run on the event loop."""
+def is_point_read(name: object, arguments: object) -> bool:
+    """Whether this call takes microseconds on SQLite, so that it may run on the event loop.
+
+    Only of an entity as it is now: the past may need a schema of then, which takes a while.
+    """
     verb = base_catalogue().find(name) if isinstance(name, str) else None
-    return verb is not None and verb.is_point_read
+    if verb is None or not verb.is_point_read:
+        return False
+    if not isinstance(arguments, dict) or len(arguments) != 1:
+        return False
+    return isinstance(next(iter(arguments.values())), int | str)
 
 
 class Tools:
@@ -43,7 +50,7 @@ class Tools:
         self._service = service
         self._lists: dict[str, ToolLists] = {}
         self._with_headers: dict[str, dict[str, Any]] = {}
-        self._known_offers: set[int] = set()
+        self._known_packs: set[str] = set()
         self._learn(service.database(service.local_caller.workspace).offer)
 
     # --- listing -----------------------------------------------------------------------------
@@ -77,8 +84,9 @@ class Tools:
         return self._with_headers.get(name)
 
     def _learn(self, offer: Offer) -> None:
-        if id(offer.code) not in self._known_offers:
-            self._known_offers.add(id(offer.code))
+        names = {pack.name for pack in offer.packs}
+        if not names <= self._known_packs:
+            self._known_packs |= names
             self._with_headers |= _schemas_with_headers(offer)
 
     # --- calling -----------------------------------------------------------------------------
@@ -102,7 +110,7 @@ class Tools:
         params: types.CallToolRequestParams,
         arguments: dict[str, Any],
     ) -> Any:
-        if self._service.reads_inline and is_point_read(params.name):
+        if self._service.reads_inline and is_point_read(params.name, arguments):
             return self._call(exchange, params.name, arguments, None)
         responses = params.input_responses
         answers = (
@@ -110,8 +118,8 @@ class Tools:
         )
         level = self._service.log_level(ctx)
         talk = Talk(ctx, answers, params.request_state, level)
-        return await self._service.runner.run(
-            lambda: self._call(exchange, params.name, arguments, talk)
+        return await self._service.read(
+            exchange, lambda: self._call(exchange, params.name, arguments, talk)
         )
 
     def _call(

@@ -19,7 +19,7 @@ from sandbar.model.operations import (
     Operation,
     Restore,
     Update,
-    malformed,
+    malformed_operations,
 )
 from sandbar.model.plain_words import said_plainly, what_it_takes
 from sandbar.model.purging import PurgeMode
@@ -71,7 +71,7 @@ __all__ = [
     "Written",
     "definition_operations",
     "did_you_mean",
-    "malformed",
+    "malformed_operations",
     "question_digest",
     "read_cursor",
     "said_plainly",

@@ -79,7 +79,7 @@ def compile_entries(entries: list[Entry]) -> Schema:
         f for id, (class_id, doc) in docs.items() for f in _check(schema, id, class_id, doc)
     ]
     if findings:
-        raise refuse("the metamodel contradicts itself", findings)
+        raise refuse("the metamodel contradicts itself", findings, {})
     return schema
 
 

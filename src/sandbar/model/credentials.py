@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
+
+from sandbar.model import core
 from sandbar.model.secrets import matches_secret
 from sandbar.model.writes import Latest, Writes
 from sandbar.store.api import Store, Token
+
+_HOLDER = core.CLASS  # every workspace has it
+_SHARED_KEY = 0  # no property has this number
 
 
 class Credentials:
@@ -45,3 +51,21 @@ class Credentials:
     def revoke_tokens(self, entity_id: int) -> None:
         """Inside `run`: none of the keys minted for the entity so far counts any more."""
         self._writes.open_transaction().revoke_tokens(entity_id)
+
+    def shared_key(self) -> bytes:
+        """A key that all servers of this workspace share, drawn when it is first wanted.
+
+        It seals what clients are given to bring back. It is no hash: whoever reads the file has it.
+        """
+        kept = self._store.secret(self._ws, _HOLDER, _SHARED_KEY)
+        if kept is None:
+            kept = self._writes.run(self._draw_key, "local", "a key that our servers share")
+        return bytes.fromhex(kept)
+
+    def _draw_key(self) -> str:
+        tx = self._writes.open_transaction()
+        kept = tx.secret(_HOLDER, _SHARED_KEY)  # another server may have been quicker
+        if kept is None:
+            kept = secrets.token_hex(32)
+            tx.keep_secret(_HOLDER, _SHARED_KEY, kept)
+        return kept

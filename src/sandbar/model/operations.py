@@ -124,10 +124,10 @@ def parse_operations(given: Sequence[Any]) -> list[Operation]:
             for op in given
         ]
     except (msgspec.ValidationError, RecursionError) as error:
-        raise malformed(list(_findings(given)), _HINT) from error
+        raise malformed_operations(list(_findings(given)), _HINT) from error
 
 
-def malformed(findings: list[Finding], otherwise: str | None = None) -> Incorrect:
+def malformed_operations(findings: list[Finding], otherwise: str | None = None) -> Incorrect:
     """The refusal of operations, with all that is wrong; each finding says which one it is about.
 
     What there is to say if the findings have no hint is the hint `otherwise`.

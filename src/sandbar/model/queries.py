@@ -57,6 +57,9 @@ class View(NamedTuple):
     as_of: int | None  # None: now, which is t
 
 
+Wrong = tuple[str, Problem]  # which part of the question, and what is wrong with it
+
+
 class _Stop(NamedTuple):
     phase: int
     key: bytes
@@ -102,17 +105,18 @@ def answer(view: View, question: Question, cursor: Cursor | None, resolve: Any) 
     return Page(items, view.t, word)
 
 
-def _all_of(wrong: list[Problem]) -> Problem:
+def _all_of(wrong: list[Wrong]) -> Problem:
     """One problem as it is, several as one."""
     if len(wrong) == 1:
-        return wrong[0]
+        return wrong[0][1]
     findings: list[dict[str, Any]] = []
-    for problem in wrong:
-        findings += problem.data.get("findings") or data_of([finding_of(problem, None)])
-    hints = dict.fromkeys(problem.hint for problem in wrong if problem.hint)
+    for argument, problem in wrong:
+        found = problem.data.get("findings") or data_of([finding_of(problem, None)])
+        findings += [{"argument": argument, **one} for one in found]
+    hints = dict.fromkeys(problem.hint for _, problem in wrong if problem.hint)
     return Incorrect(
         "query.invalid",
-        f"the query is wrong: {wrong[0].message} (and {len(findings) - 1} more)",
+        f"the query is wrong: {wrong[0][1].message} (and {len(findings) - 1} more)",
         hint="; ".join(hints),
         data={"findings": findings},
     )
@@ -134,17 +138,17 @@ class _Walk:
         below = schema.descendants(self.cls.id)
         self.classes = tuple(id for id in below if id not in self.hidden)
         self.is_wanted = frozenset(self.classes).__contains__
-        wrong: list[Problem] = []
+        wrong: list[Wrong] = []
         self.filter: Node = EVERYTHING
         self.order, self.descending = None, False
         try:
             self.filter = parse_filter(schema, self.cls, question.where, resolve)
         except Problem as problem:
-            wrong.append(problem)
+            wrong.append(("where", problem))
         try:
             self.order, self.descending = self._order(question.order_by)
         except Problem as problem:
-            wrong.append(problem)
+            wrong.append(("order-by", problem))
         self.fields = self._fields(question.fields, wrong)
         if wrong:
             raise _all_of(wrong)
@@ -155,9 +159,7 @@ class _Walk:
         self.everything = Equals(core.TYPE, type_keys)
         self.drive: Drive = choose_drive(self.filter, self.everything, self._ids, self._is_small)
 
-    def _fields(
-        self, names: tuple[str, ...] | None, wrong: list[Problem]
-    ) -> frozenset[str] | None:
+    def _fields(self, names: tuple[str, ...] | None, wrong: list[Wrong]) -> frozenset[str] | None:
         """The idents of the slots to be shown; None for all."""
         if names is None:
             return None
@@ -166,7 +168,7 @@ class _Walk:
             try:
                 found.add(self.view.schema.property_named(name).ident)
             except Problem as problem:
-                wrong.append(problem)
+                wrong.append(("fields", problem))
         return frozenset(found)
 
     def _order(self, order_by: str | None) -> tuple[Property | None, bool]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
+from msgspec import inspect
 
-from sandbar.errors import Incorrect
-from sandbar.model import did_you_mean
+from sandbar.errors import Incorrect, Problem
+from sandbar.model import did_you_mean, said_plainly, what_it_takes
 
 _SHOWN_MAX = 80
+_OBJECT = msgspec.json.Decoder(dict[str, Any])
 _SHARED = ("limit", "cursor", "as-of", "reason", "idempotency-key")
 
 
@@ -26,6 +28,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     argument: str
     code: str
     message: str
+    slot: str | None = None
     hint: str | None = None
 
 
@@ -42,14 +45,25 @@ class Reader:
             if (decoder := _compound_decoder(field.type)) is not None
         }
         self._descriptions = {name: _description(field) for name, field in self._fields.items()}
+        # An argument that may be a name or an object: no name begins with a brace.
+        self._mixed = [
+            (field.name, name)
+            for name, field in self._fields.items()
+            if name not in self._compounds and _takes(field.type, inspect.DictType)
+        ]
         self._is_open = not kind.__struct_config__.forbid_unknown_fields
 
     def __call__(self, given: Any) -> Any:
         """The arguments as a struct; raises `arguments.invalid` with all that is wrong."""
         try:
-            return msgspec.convert(given, self._kind)
+            read = msgspec.convert(given, self._kind)
         except (msgspec.ValidationError, RecursionError):
             return self._read_carefully(given)
+        for attribute, _ in self._mixed:
+            value = getattr(read, attribute)
+            if type(value) is str and value[:1] == "{":
+                return self._read_carefully(given)
+        return read
 
     def _read_carefully(self, given: Any) -> Any:
         """The same for other spellings, nulls and JSON inside strings; or every finding."""
@@ -97,9 +111,14 @@ class Reader:
         return named
 
     def _value(self, name: str, field: msgspec.structs.FieldInfo, given: Any) -> Any:
-        decoder = self._compounds.get(name)
-        if decoder is not None and isinstance(given, str):
-            return decoder.decode(given)
+        if isinstance(given, str):
+            decoder = self._compounds.get(name)
+            if decoder is not None:
+                return decoder.decode(given)
+            if given.startswith("{") and any(name == mixed for _, mixed in self._mixed):
+                return _OBJECT.decode(given)
+        if isinstance(given, float) and given.is_integer() and _takes(field.type, inspect.IntType):
+            given = int(given)  # JSON Schema takes 5.0 for an integer
         return msgspec.convert(given, field.type)
 
     def _missing(self, name: str) -> Finding:
@@ -121,12 +140,12 @@ class Reader:
         )
 
     def _mistyped(self, name: str, error: Exception) -> Finding:
-        reason = "too deeply nested" if isinstance(error, RecursionError) else str(error)
+        takes = what_it_takes(self._fields[name].type) or self._descriptions[name]
         return Finding(
             argument=name,
             code="argument.type",
-            message=f"{name}: {reason.replace('`', '').replace(' | null', '')}",
-            hint=f"{name} is {self._descriptions[name] or 'a value of that type'}",
+            message=said_plainly(name, error),
+            hint=f"{name} is {takes}" if takes else None,
         )
 
 
@@ -150,20 +169,61 @@ def invalid(findings: list[Finding]) -> Incorrect:
     )
 
 
+def told_together(problem: Problem, checks: Mapping[str, Callable[[], object]]) -> Problem:
+    """A problem with one argument, or one refusal if others are wrong, too.
+
+    Each check looks at one argument and raises what is wrong with it.
+    """
+    findings: list[Finding] = []
+    for argument, check in checks.items():
+        try:
+            check()
+        except Problem as found:
+            findings += _findings_about(argument, found, findings)
+    return invalid(findings) if len(findings) > 1 else problem
+
+
+def _findings_about(argument: str, problem: Problem, known: list[Finding]) -> list[Finding]:
+    """What a problem has found, as findings about an argument; what is known is not repeated."""
+    said = {finding.message for finding in known}
+    alone = {"code": problem.code, "message": problem.message, "hint": problem.hint}
+    return [
+        Finding(
+            argument=argument,
+            code=one["code"],
+            message=one["message"],
+            slot=one.get("slot"),
+            hint=one.get("hint"),
+        )
+        for one in problem.data.get("findings") or [alone]
+        if one["message"] not in said
+    ]
+
+
+def _parts(kind: Any) -> list[inspect.Type]:
+    """The types that a type is a union of, without what is said about them."""
+    info = inspect.type_info(kind)
+    if isinstance(info, inspect.Metadata):
+        info = info.type
+    parts = info.types if isinstance(info, inspect.UnionType) else (info,)
+    return [part.type if isinstance(part, inspect.Metadata) else part for part in parts]
+
+
+def _takes(kind: Any, part: type[inspect.Type]) -> bool:
+    return any(isinstance(one, part) for one in _parts(kind))
+
+
 def _compound_decoder(kind: Any) -> msgspec.json.Decoder[Any] | None:
     """A decoder for JSON inside a string, if an argument takes objects or arrays and no text."""
-    info = msgspec.inspect.type_info(kind)
-    if isinstance(info, msgspec.inspect.Metadata):
-        info = info.type
-    parts = info.types if isinstance(info, msgspec.inspect.UnionType) else (info,)
-    compound = (msgspec.inspect.DictType, msgspec.inspect.ListType, msgspec.inspect.NoneType)
-    if not all(isinstance(part, compound) for part in parts):
+    compound = (inspect.DictType, inspect.ListType, inspect.NoneType)
+    if not all(isinstance(part, compound) for part in _parts(kind)):
         return None
     return msgspec.json.Decoder(kind)
 
 
 def _description(field: msgspec.structs.FieldInfo) -> str:
-    info = msgspec.inspect.type_info(field.type)
-    if isinstance(info, msgspec.inspect.Metadata) and info.extra_json_schema:
-        return str(info.extra_json_schema.get("description", ""))
+    info = inspect.type_info(field.type)
+    for part in info.types if isinstance(info, inspect.UnionType) else (info,):
+        if isinstance(part, inspect.Metadata) and part.extra_json_schema:
+            return str(part.extra_json_schema.get("description", ""))
     return ""

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from sandbar.errors import NotFound
 from sandbar.model import Introspection
 from sandbar.verbs.arguments import Finding, invalid
 from sandbar.verbs.catalogue import DESCRIPTION_MAX, PREFIX
@@ -66,11 +67,15 @@ def is_class_tool_name(name: str) -> bool:
 
 
 def names_like(schema: Introspection, name: str) -> list[str]:
-    """The names of all classes' tools in the spelling of another name, for suggestions."""
-    names = schema.derived("class tool names", lambda: _names(schema))
-    if name.startswith(PREFIX):
-        return list(names)
-    return [one.removeprefix(f"{PREFIX}.") for one in names if one.startswith(_DOTTED)]
+    """The names of classes' tools in the spelling of another name, for suggestions.
+
+    Those of its own namespace if there are any: of thousands the nearest are not found in time.
+    """
+    names = list(schema.derived("class tool names", lambda: _names(schema)))
+    if not name.startswith(PREFIX):
+        names = [one.removeprefix(f"{PREFIX}.") for one in names if one.startswith(_DOTTED)]
+    namespace = name[: name.rfind("_" if name.startswith(_PORTABLE) else ".") + 1]
+    return [one for one in names if one.startswith(namespace)] or names
 
 
 def class_tool_schema(schema: Introspection, cls: str, *, is_portable: bool) -> dict[str, Any]:
@@ -85,14 +90,28 @@ def read_class_call(schema: Introspection, cls: str, given: Any) -> ClassCall:
     if not isinstance(given, Mapping):
         found = Finding(argument="", code="argument.type", message="arguments are a JSON object")
         raise invalid([found])
-    keys = schema.derived(("class tool keys", cls), lambda: _spellings(schema, cls))
+    slots = _by_ident(_keys(schema, cls), given)
+    writing = {name: slots.pop(name, None) for name in _WRITING}
+    return ClassCall(cls, slots, writing["reason"], writing["idempotency-key"])
+
+
+def slots_by_ident(schema: Introspection, cls: Any, slots: dict[str, Any]) -> dict[str, Any]:
+    """The slots of an entity under their idents: the keys of its class's tool are as good."""
+    if all("/" in key for key in slots):
+        return slots
+    try:
+        keys = _keys(schema, schema.ident(cls))
+    except NotFound:
+        return slots  # whoever uses them will say so
+    return _by_ident(keys, slots)
+
+
+def _by_ident(keys: Mapping[str, str], given: Mapping[Any, Any]) -> dict[str, Any]:
     slots: dict[str, Any] = {}
-    writing: dict[str, Any] = {}
     for key, value in given.items():
         spelling = str(key).removeprefix(":")
         name = keys.get(spelling) or _as_ident(spelling)
-        into = writing if name in _WRITING else slots
-        if name in into:
+        if name in slots:
             found = Finding(
                 argument=spelling,
                 code="argument.twice",
@@ -100,8 +119,12 @@ def read_class_call(schema: Introspection, cls: str, given: Any) -> ClassCall:
                 hint=f"give only {name}",
             )
             raise invalid([found])
-        into[name] = value
-    return ClassCall(cls, slots, writing.get("reason"), writing.get("idempotency-key"))
+        slots[name] = value
+    return slots
+
+
+def _keys(schema: Introspection, cls: str) -> dict[str, str]:
+    return schema.derived(("class tool keys", cls), lambda: _spellings(schema, cls))
 
 
 def portable_keys(idents: Iterable[str]) -> dict[str, str]:

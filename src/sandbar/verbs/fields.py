@@ -18,7 +18,10 @@ EntityName: TypeAlias = Annotated[
 Slots: TypeAlias = Annotated[dict[str, Any], Meta(description="values by slot")]
 
 AsOf: TypeAlias = Annotated[int | str | None, Meta(description="past t or instant")]
-Limit: TypeAlias = Annotated[int, Meta(ge=1, le=LIMIT_MAX)]
+Limit: TypeAlias = Annotated[
+    int,
+    Meta(ge=1, le=LIMIT_MAX, description=f"most entries per page, 1 to {LIMIT_MAX}"),
+]
 Cursor: TypeAlias = Annotated[str | None, Meta(description="cursor of the last page")]
 Reason: TypeAlias = Annotated[str | None, Meta(description="why, kept in history")]
 IdempotencyKey: TypeAlias = Annotated[str | None, Meta(description="makes a retry safe")]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -11,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from sandbar.errors import Incorrect
-from sandbar.model import Page
+from sandbar.model import Cursor, Page, question_digest, read_cursor, write_cursor
 
 PAGE_BYTES = 32_000
 _ENVELOPE = 600  # room for the rest of an answer
@@ -34,15 +32,15 @@ def fitting(items: Sequence[Any]) -> int:
 
 
 def page_of_names(
-    names: Sequence[str], limit: int | None, cursor: str | None
+    names: Sequence[str], limit: int | None, cursor: str | None, *question: Any
 ) -> tuple[list[str], str | None]:
-    """One page of sorted names, and the cursor of the next."""
-    start = 0 if cursor is None else bisect_right(names, read_word(cursor, str))
+    """One page of sorted names, and the cursor of the next, which fits the same question only."""
+    start = 0 if cursor is None else bisect_right(names, read_place(cursor, str, *question))
     page = list(names[start : start + (limit or _ITEMS_DEFAULT)])
     if limit is None:
         page = page[: fitting(page)]
     is_last = start + len(page) >= len(names)
-    return page, None if is_last else write_word(page[-1])
+    return page, None if is_last else write_place(page[-1], *question)
 
 
 def page_of_entities(ask: Callable[[int, Any], Page], limit: int | None, as_of: Any) -> Page:
@@ -58,17 +56,17 @@ def page_of_entities(ask: Callable[[int, Any], Page], limit: int | None, as_of: 
     return page
 
 
-def write_word(value: Any) -> str:
-    """A place in a list as an opaque word."""
-    return base64.urlsafe_b64encode(msgspec.json.encode(value)).decode().rstrip("=")
+def write_place(place: Any, *question: Any) -> str:
+    """A place in the list that answers a question (verb and arguments), as a cursor."""
+    return write_cursor(Cursor(0, 0, question_digest(*question), 0, msgspec.json.encode(place), 0))
 
 
-def read_word(word: str, kind: type[T]) -> T:
-    """The place behind a word."""
+def read_place(word: str, kind: type[T], *question: Any) -> T:
+    """The place behind a cursor; refuses one that belongs to another question."""
+    cursor = read_cursor(word, question_digest(*question), epoch=0)
     try:
-        text = base64.urlsafe_b64decode(word + "=" * (-len(word) % 4))
-        return msgspec.json.decode(text, type=kind)
-    except (msgspec.MsgspecError, binascii.Error, ValueError) as error:
+        return msgspec.json.decode(cursor.key, type=kind)
+    except msgspec.MsgspecError as error:
         raise Incorrect(
             "cursor.malformed", "this is no cursor", hint="use the cursor of the last page as it is"
         ) from error

@@ -145,24 +145,27 @@ def describe(context: Context, arguments: ClassArguments) -> Described:
 def slots(context: Context, arguments: ClassPage) -> SlotsAnswer:
     """All slots of a class."""
     schema = context.db.schema(moment(arguments.as_of))
-    return _slots(schema.ident(arguments.class_), schema.slots(arguments.class_), arguments)
+    names = schema.slots(arguments.class_)
+    return _slots("class.slots", schema.ident(arguments.class_), names, arguments)
 
 
 def direct_slots(context: Context, arguments: ClassPage) -> SlotsAnswer:
     """The slots that a class adds."""
     schema = context.db.schema(moment(arguments.as_of))
-    return _slots(schema.ident(arguments.class_), schema.direct_slots(arguments.class_), arguments)
+    names = schema.direct_slots(arguments.class_)
+    return _slots("class.direct-slots", schema.ident(arguments.class_), names, arguments)
 
 
 def required_slots(context: Context, arguments: ClassPage) -> SlotsAnswer:
     """The slots that an instance must have."""
     schema = context.db.schema(moment(arguments.as_of))
     names = schema.required_slots(arguments.class_)
-    return _slots(schema.ident(arguments.class_), names, arguments)
+    return _slots("class.required-slots", schema.ident(arguments.class_), names, arguments)
 
 
-def _slots(cls: str, names: list[str], arguments: ClassPage) -> SlotsAnswer:
-    page, cursor = page_of_names(names, arguments.limit, arguments.cursor)
+def _slots(verb: str, cls: str, names: list[str], arguments: ClassPage) -> SlotsAnswer:
+    question = (verb, cls, arguments.as_of)
+    page, cursor = page_of_names(names, arguments.limit, arguments.cursor, *question)
     return SlotsAnswer(class_=cls, slots=page, cursor=cursor)
 
 
@@ -170,8 +173,10 @@ def subclasses(context: Context, arguments: ClassPage) -> Subclasses:
     """All classes below."""
     schema = context.db.schema(moment(arguments.as_of))
     names = schema.subclasses(arguments.class_)
-    page, cursor = page_of_names(names, arguments.limit, arguments.cursor)
-    return Subclasses(class_=schema.ident(arguments.class_), subclasses=page, cursor=cursor)
+    cls = schema.ident(arguments.class_)
+    question = ("class.subclasses", cls, arguments.as_of)
+    page, cursor = page_of_names(names, arguments.limit, arguments.cursor, *question)
+    return Subclasses(class_=cls, subclasses=page, cursor=cursor)
 
 
 def parents(context: Context, arguments: ClassArguments) -> Parents:
@@ -267,7 +272,8 @@ VERBS = (
     Verb(
         name="class.direct-slots",
         title="List own slots",
-        description="List the slots that a class adds to those of its parents.",
+        description="List the slots that a class adds to those of its parents. For all slots with "
+        "their ranges use class.describe.",
         access="read",
         arguments=ClassPage,
         result=SlotsAnswer,
@@ -287,8 +293,8 @@ VERBS = (
     Verb(
         name="class.instances",
         title="List instances",
-        description="List the instances of a class and its subclasses. To filter or sort use "
-        "entity.query.",
+        description="List the instances of a class and its subclasses: ids and idents, with slots "
+        "if projection is full. To filter, sort or choose slots use entity.query.",
         access="read",
         arguments=InstancesArguments,
         result=Instances,
@@ -301,7 +307,8 @@ VERBS = (
     Verb(
         name="class.subclasses",
         title="List subclasses",
-        description="List all classes below a class.",
+        description="List all classes below a class, e.g. the concrete ones of an abstract class "
+        "to give to entity.create.",
         access="read",
         arguments=ClassPage,
         result=Subclasses,

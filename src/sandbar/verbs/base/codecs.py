@@ -61,7 +61,8 @@ VERBS = (
     Verb(
         name="codec.list",
         title="List formats",
-        description="List the formats that entity.create takes as source.",
+        description="List the formats (json, …) that entity.create takes as source. Rarely needed: "
+        "give attributes instead.",
         access="read",
         arguments=NoArguments,
         result=Codecs,

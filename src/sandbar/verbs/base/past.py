@@ -13,7 +13,7 @@ from sandbar.verbs.arguments import Arguments
 from sandbar.verbs.catalogue import Example, Verb
 from sandbar.verbs.context import Context
 from sandbar.verbs.fields import ENTITY_ALIASES, EntityName, Paged, Reason, Writing, moment
-from sandbar.verbs.paging import fitting, read_word, write_word
+from sandbar.verbs.paging import fitting, read_place, write_place
 
 _ENTRIES_DEFAULT = 50
 
@@ -86,12 +86,14 @@ class PurgeAnswer(Answer, frozen=True, kw_only=True):
 
 def history(context: Context, arguments: HistoryArguments) -> History:
     """What happened to an entity."""
-    after = 0 if arguments.cursor is None else read_word(arguments.cursor, int)
+    question = ("entity.history", arguments.entity)
+    after = 0 if arguments.cursor is None else read_place(arguments.cursor, int, *question)
     limit = arguments.limit or _ENTRIES_DEFAULT
     entries = context.db.history(arguments.entity, after=after, limit=limit)
     shown = entries if arguments.limit is not None else entries[: fitting(entries)]
     is_last = len(shown) == len(entries) and len(entries) < limit
-    return History(history=shown, cursor=None if is_last else write_word(shown[-1].t))
+    cursor = None if is_last else write_place(shown[-1].t, *question)
+    return History(history=shown, cursor=cursor)
 
 
 def diff(context: Context, arguments: DiffArguments) -> Differences:
@@ -144,8 +146,9 @@ VERBS = (
     Verb(
         name="entity.diff",
         title="Compare two moments",
-        description="The slots in which an entity differs between two moments. entity.history "
-        "lists the moments.",
+        description="Read how one entity differs between two moments (t or instant). "
+        "entity.history lists the moments and every change; entity.find with as-of reads one whole "
+        "state.",
         access="read",
         arguments=DiffArguments,
         result=Differences,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
+from sandbar.errors import NotFound, Problem
 from sandbar.model import Create, Entity
 from sandbar.verbs.answers import Answer, Reference
-from sandbar.verbs.arguments import Arguments
+from sandbar.verbs.arguments import Arguments, told_together
 from sandbar.verbs.catalogue import Example, Verb
+from sandbar.verbs.class_tools import slots_by_ident
 from sandbar.verbs.context import Context
 from sandbar.verbs.fields import (
     ENTITY_ALIASES,
@@ -50,10 +54,13 @@ class QueryArguments(PagedAsOf, frozen=True, kw_only=True):
         dict[str, Any] | None,
         Meta(
             description="{slot: value} or {slot: {op: value}}; ops = != < <= > >= in exists "
-            "starts-with contains; and, or, not; a/b.c/d follows references"
+            "starts-with contains; {ref: {slot: value}} follows it; and, or: [filter], not: filter"
         ),
     ] = None
-    order_by: Annotated[str | None, Meta(description="slot, or -slot descending")] = None
+    order_by: Annotated[
+        str | None,
+        Meta(description="an indexed slot (class.describe shows indexed?), -slot for descending"),
+    ] = None
     fields: Annotated[list[str] | None, Meta(description="only these slots")] = None
 
 
@@ -86,7 +93,13 @@ class SearchArguments(Arguments, frozen=True, kw_only=True):
     class_: Annotated[str | None, Meta(description="only its instances")] = msgspec.field(
         default=None, name="class"
     )
-    limit: Annotated[int, Meta(ge=1, le=_HITS_MAX)] | None = None
+    limit: (
+        Annotated[
+            int,
+            Meta(ge=1, le=_HITS_MAX, description=f"most entries per page, 1 to {_HITS_MAX}"),
+        ]
+        | None
+    ) = None
     cursor: Cursor = None
 
 
@@ -107,33 +120,75 @@ class Hits(Answer, frozen=True, kw_only=True):
 def find(context: Context, arguments: FindArguments) -> Found:
     """One entity."""
     as_of = arguments.as_of
-    return Found(
-        entity=context.db.get(arguments.entity, as_of=None if as_of is None else moment(as_of))
+    try:
+        found = context.db.get(arguments.entity, as_of=None if as_of is None else moment(as_of))
+    except NotFound as problem:
+        raise _deleted_or(problem, context, arguments) from problem
+    return Found(entity=found)
+
+
+def _deleted_or(problem: NotFound, context: Context, arguments: FindArguments) -> NotFound:
+    """The same refusal; of an entity that was there it says how to get it back."""
+    try:
+        first = context.db.history(arguments.entity, limit=1)
+    except Problem:
+        return problem  # it never was there, or is none of the caller's business
+    if problem.code != "entity.unknown" or arguments.as_of is not None or first[0].kind == "purged":
+        return problem
+    return NotFound(
+        problem.code,
+        f"{problem.message}: it was deleted",
+        hint="entity.restore brings it back; entity.history tells what it was",
+        data=problem.data,
     )
 
 
 def query(context: Context, arguments: QueryArguments) -> Entities:
     """A page of entities that satisfy a filter."""
-    page = page_of_entities(
-        lambda limit, at: context.db.query(
-            arguments.class_,
-            arguments.where,
-            order_by=arguments.order_by,
-            fields=arguments.fields,
-            limit=limit,
-            cursor=arguments.cursor,
-            as_of=at,
-        ),
-        arguments.limit,
-        moment(arguments.as_of),
-    )
+    as_of = moment(arguments.as_of)
+    try:
+        page = page_of_entities(
+            lambda limit, at: context.db.query(
+                arguments.class_,
+                arguments.where,
+                order_by=arguments.order_by,
+                fields=arguments.fields,
+                limit=limit,
+                cursor=arguments.cursor,
+                as_of=at,
+            ),
+            arguments.limit,
+            as_of,
+        )
+    except Problem as problem:
+        raise _beside_the_moment(problem, context, arguments) from problem
     return Entities(entities=page.items, t=page.t, cursor=page.cursor)
+
+
+def _beside_the_moment(problem: Problem, context: Context, arguments: QueryArguments) -> Problem:
+    """If the moment is wrong, the other arguments are looked at as of now, to tell it all."""
+    look_then = partial(context.db.schema, moment(arguments.as_of))
+    ask = partial(context.db.query, arguments.class_, limit=1)
+    try:
+        look_then()
+    except Problem:
+        checks: dict[str, Callable[[], object]] = {
+            "as-of": look_then,
+            "class": ask,
+            "where": partial(ask, arguments.where),
+            "order-by": partial(ask, order_by=arguments.order_by),
+            "fields": partial(ask, fields=arguments.fields),
+        }
+        return told_together(problem, checks)
+    return problem
 
 
 def validate(context: Context, arguments: ValidateArguments) -> Validity:
     """Would entity.create accept this?"""
-    cls = context.db.schema().ident(arguments.class_)
-    errors = context.db.trial([Create(class_=cls, slots=arguments.attributes)])
+    schema = context.db.schema()
+    cls = schema.ident(arguments.class_)
+    slots = slots_by_ident(schema, cls, arguments.attributes)
+    errors = context.db.trial([Create(class_=cls, slots=slots)])
     return Validity(is_valid=not errors, errors=errors)
 
 
@@ -195,6 +250,17 @@ VERBS = (
                     "where": {"footwear/price": {"<": "100"}},
                     "order-by": "footwear/price",
                     "fields": ["footwear/name", "footwear/price"],
+                },
+            ),
+            Example(
+                "Through a reference: the classes right below footwear, but for one",
+                {
+                    "class": "dt/Class",
+                    "where": {
+                        "dt/subclass-of": {"db/ident": "zorp/Footwear"},
+                        "not": {"db/ident": "zorp/Boot"},
+                    },
+                    "fields": ["db/ident"],
                 },
             ),
         ),

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
-from sandbar.errors import Incorrect
+from sandbar.errors import Incorrect, Problem
 from sandbar.model import Entity, Introspection, Receipt
 from sandbar.verbs.answers import Answer, Reference, reference_to
+from sandbar.verbs.arguments import told_together
 from sandbar.verbs.catalogue import Example, Verb
 from sandbar.verbs.context import Context
 from sandbar.verbs.fields import PagedAsOf, Writing, moment
-from sandbar.verbs.paging import fitting, page_of_names, read_word, write_word
+from sandbar.verbs.paging import fitting, page_of_names, read_place, write_place
 
 _COUNTED_MAX = 10_000
 _ENTITIES_DEFAULT = 100
@@ -22,9 +24,7 @@ _ENTITIES_DEFAULT = 100
 _DEFINITIONS = ("dt/Class", "dt/Property")
 _SYSTEM = ("dt/", "db/", "db.type/", "auth/", "pack/", "prompt/")
 
-Definitions = Annotated[
-    dict[str, dict[str, Any]], Meta(description="slots by ident, as in {ns/name: {dt/range: …}}")
-]
+_Definitions: TypeAlias = dict[str, dict[str, Any]]
 
 
 class Classes(Answer, frozen=True, kw_only=True):
@@ -69,8 +69,21 @@ class Entities(Answer, frozen=True, kw_only=True):
 class DefineArguments(Writing, frozen=True, kw_only=True):
     """Definitions by ident."""
 
-    properties: Definitions = msgspec.field(default_factory=dict)
-    classes: Definitions = msgspec.field(default_factory=dict)
+    properties: Annotated[
+        _Definitions,
+        Meta(
+            description="{ns/name: {dt/range: db.type/string or a class, dt/required?, "
+            "db/cardinality: many, db/unique: identity, dt/indexed?, db/doc}}; "
+            "indexed? to sort by it"
+        ),
+    ] = msgspec.field(default_factory=dict)
+    classes: Annotated[
+        _Definitions,
+        Meta(
+            description="{ns/Name: {dt/slots: [property], dt/subclass-of: [class], dt/abstract?, "
+            "db/doc}}"
+        ),
+    ] = msgspec.field(default_factory=dict)
 
 
 class Defined(Answer, frozen=True, kw_only=True):
@@ -93,21 +106,24 @@ class DefineAnswer(Answer, frozen=True, kw_only=True):
 def classes(context: Context, arguments: PagedAsOf) -> Classes:
     """List the classes."""
     names = context.db.schema(moment(arguments.as_of)).classes()
-    page, cursor = page_of_names(names, arguments.limit, arguments.cursor)
+    question = ("schema.classes", arguments.as_of)
+    page, cursor = page_of_names(names, arguments.limit, arguments.cursor, *question)
     return Classes(classes=page, cursor=cursor)
 
 
 def properties(context: Context, arguments: PagedAsOf) -> Properties:
     """List the properties."""
     names = context.db.schema(moment(arguments.as_of)).properties()
-    page, cursor = page_of_names(names, arguments.limit, arguments.cursor)
+    question = ("schema.properties", arguments.as_of)
+    page, cursor = page_of_names(names, arguments.limit, arguments.cursor, *question)
     return Properties(properties=page, cursor=cursor)
 
 
 def datatypes(context: Context, arguments: PagedAsOf) -> Datatypes:
     """List the value types."""
     names = context.db.schema(moment(arguments.as_of)).datatypes()
-    page, cursor = page_of_names(names, arguments.limit, arguments.cursor)
+    question = ("schema.datatypes", arguments.as_of)
+    page, cursor = page_of_names(names, arguments.limit, arguments.cursor, *question)
     return Datatypes(datatypes=page, cursor=cursor)
 
 
@@ -125,10 +141,17 @@ class _Walk:
         self.db = context.db
         self.as_of = moment(arguments.as_of)
         self.schema: Introspection = self.db.schema(self.as_of)
-        asked = {self.schema.ident(name) for name in arguments.classes}
+        asked = self._asked(arguments.classes)
         self.is_default = not asked
         self.roots = ["dt/Resource"] if self.is_default else self._highest(asked)
         self.classes = self._concrete()
+
+    def _asked(self, names: list[str]) -> set[str]:
+        try:
+            return {self.schema.ident(name) for name in names}
+        except Problem as problem:
+            checks = {f"classes[{at}]": partial(self.schema.ident, n) for at, n in enumerate(names)}
+            raise told_together(problem, checks) from problem
 
     def _highest(self, asked: set[str]) -> list[str]:
         """The classes that do not stand below another one that was asked for."""
@@ -178,7 +201,10 @@ def entities(context: Context, arguments: EntitiesArguments) -> Entities:
     """List entities by class."""
     walk = _Walk(context, arguments)
     first = arguments.cursor is None
-    start = _Place(0, None) if arguments.cursor is None else read_word(arguments.cursor, _Place)
+    question = ("schema.entities", *walk.roots, arguments.as_of)
+    start = _Place(0, None)
+    if arguments.cursor is not None:
+        start = read_place(arguments.cursor, _Place, *question)
     limit = arguments.limit or _ENTITIES_DEFAULT
     found, place = walk.page(start, limit)
     if arguments.limit is None and (room := fitting([reference_to(e) for e in found])) < len(found):
@@ -194,7 +220,7 @@ def entities(context: Context, arguments: EntitiesArguments) -> Entities:
         total_classes=len(walk.classes),
         total_entities=min(count, _COUNTED_MAX) if first else None,
         total_is_partial=count > _COUNTED_MAX,
-        cursor=None if place is None else write_word(place),
+        cursor=None if place is None else write_place(place, *question),
     )
 
 
@@ -239,7 +265,8 @@ VERBS = (
     Verb(
         name="schema.properties",
         title="List properties",
-        description="List every property. class.slots lists those of one class.",
+        description="List every property of the workspace by ident only. For the slots of one "
+        "class, with ranges, use class.describe.",
         access="read",
         arguments=PagedAsOf,
         result=Properties,
@@ -273,8 +300,9 @@ VERBS = (
     Verb(
         name="schema.define",
         title="Define classes and properties",
-        description="Create or change properties and classes in one transaction. What exists is "
-        "updated. Refused with a report if existing entities would break.",
+        description="Create properties and classes in one transaction, e.g. before the first "
+        "entity.create of a new kind. Adding is for writers, changing what exists for admins; "
+        "refused with a report if data would break.",
         access="write",
         arguments=DefineArguments,
         result=DefineAnswer,

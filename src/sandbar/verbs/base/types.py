@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
+from sandbar.errors import Problem
 from sandbar.verbs.answers import Answer
-from sandbar.verbs.arguments import Arguments
+from sandbar.verbs.arguments import Arguments, told_together
 from sandbar.verbs.catalogue import Example, Verb
 from sandbar.verbs.context import Context
 from sandbar.verbs.fields import ENTITY_ALIASES, AsOf, ClassName, EntityName, PropertyName, moment
@@ -78,8 +81,15 @@ def instance_of(context: Context, arguments: InstanceOfArguments) -> InstanceOf:
     """Is this entity one of those?"""
     as_of = moment(arguments.as_of)
     schema = context.db.schema(as_of)
-    cls = schema.ident(arguments.class_)
-    entity = context.db.get(arguments.entity, as_of=as_of)
+    find = partial(context.db.get, arguments.entity, as_of=as_of)
+    try:
+        cls, entity = schema.ident(arguments.class_), find()
+    except Problem as problem:
+        checks: dict[str, Callable[[], object]] = {
+            "class": partial(schema.ident, arguments.class_),
+            "entity": find,
+        }
+        raise told_together(problem, checks) from problem
     return InstanceOf(
         class_=cls,
         entity=entity.ident or entity.entity_id,
@@ -90,11 +100,15 @@ def instance_of(context: Context, arguments: InstanceOfArguments) -> InstanceOf:
 def subclass_of(context: Context, arguments: SubclassOfArguments) -> SubclassOf:
     """Does this class stand below that one?"""
     schema = context.db.schema(moment(arguments.as_of))
-    return SubclassOf(
-        parent=schema.ident(arguments.parent),
-        child=schema.ident(arguments.child),
-        is_subclass=schema.is_subclass(arguments.child, arguments.parent),
-    )
+    try:
+        parent, child = schema.ident(arguments.parent), schema.ident(arguments.child)
+    except Problem as problem:
+        checks = {
+            "parent": partial(schema.ident, arguments.parent),
+            "child": partial(schema.ident, arguments.child),
+        }
+        raise told_together(problem, checks) from problem
+    return SubclassOf(parent=parent, child=child, is_subclass=schema.is_subclass(child, parent))
 
 
 def domain(context: Context, arguments: PropertyArguments) -> Domain:
@@ -158,7 +172,8 @@ VERBS = (
     Verb(
         name="property.range",
         title="Range of a property",
-        description="The value type of a property, or the class it refers to.",
+        description="The value type of a property, or the class it refers to. class.describe "
+        "tells this for every slot of a class at once.",
         access="read",
         arguments=PropertyArguments,
         result=Range,
@@ -168,7 +183,8 @@ VERBS = (
     Verb(
         name="property.cardinality",
         title="Cardinality of a property",
-        description="Whether a property holds one value or many.",
+        description="Whether a property holds one value or many (a list). class.describe tells "
+        "this and more for every slot of a class.",
         access="read",
         arguments=PropertyArguments,
         result=Cardinality,

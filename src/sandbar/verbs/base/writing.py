@@ -1,4 +1,4 @@
-"""`entity.create`, `update`, `delete`, `transact`: changing entities."""
+"""`entity.create`, `update`, `delete`: changing one entity."""
 
 from __future__ import annotations
 
@@ -7,25 +7,19 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from sandbar.model import Create, Delete, DeleteMode, Outcome, Receipt, Update
+from sandbar.errors import Problem
+from sandbar.model import Create, Delete, DeleteMode, Receipt, Update
 from sandbar.verbs.answers import Answer
 from sandbar.verbs.arguments import Finding, invalid
 from sandbar.verbs.base.codecs import slots_of_source
 from sandbar.verbs.catalogue import Example, Verb
+from sandbar.verbs.class_tools import slots_by_ident
 from sandbar.verbs.context import Context
 from sandbar.verbs.fields import ENTITY_ALIASES, SLOT_ALIASES, EntityName, Writing
 
 _DELETED_SHOWN = 1000
 
 Expect = Annotated[int | None, Meta(description="refuse if its t is another")]
-
-# How operations inside a transaction may also be spelled.
-_SPELLINGS = {
-    "create": {"attributes": "slots"},
-    "update": {"attributes": "set", "slots": "set", "id": "entity", "ident": "entity"},
-    "delete": {"id": "entity", "ident": "entity"},
-    "restore": {"id": "entity", "ident": "entity"},
-}
 
 
 class CreateArguments(Writing, frozen=True, kw_only=True):
@@ -101,27 +95,6 @@ class Deleted(Answer, frozen=True, kw_only=True):
     replayed: bool = False
 
 
-class TransactArguments(Writing, frozen=True, kw_only=True):
-    """Operations that are done all or none."""
-
-    operations: Annotated[
-        list[dict[str, Any]],
-        Meta(
-            description='{"op": "create", class, slots, temp} | {"op": "update", entity, set, add, '
-            'remove} | {"op": "delete", entity, mode} | {"op": "migrate", class, fill, clear}'
-        ),
-    ]
-
-
-class Transacted(Answer, frozen=True, kw_only=True):
-    """What each operation did, and the ids behind the temporary names."""
-
-    outcomes: list[Outcome]
-    temps: dict[str, int] = msgspec.field(default_factory=dict)
-    receipt: Receipt
-    replayed: bool = False
-
-
 def create(context: Context, arguments: CreateArguments) -> Created:
     """Make an entity."""
     slots = arguments.attributes
@@ -144,6 +117,8 @@ def create_entity(
     context: Context, cls: str, slots: dict[str, Any], reason: str | None, key: str | None
 ) -> Created:
     """Make an entity, also on behalf of a class's own tool."""
+    if not all("/" in key for key in slots):
+        slots = slots_by_ident(context.db.schema(), cls, slots)
     operation = Create(class_=cls, slots=slots)
     written = context.db.transact([operation], reason=reason, idempotency_key=key)
     outcome = written.outcomes[0]
@@ -161,11 +136,12 @@ def create_entity(
 
 def update(context: Context, arguments: UpdateArguments) -> Updated:
     """Change an entity."""
+    entity = arguments.entity
     operation = Update(
-        entity=arguments.entity,
-        set=arguments.attributes,
-        add=arguments.add,
-        remove=arguments.remove,
+        entity=entity,
+        set=slots_of_entity(context, entity, arguments.attributes),
+        add=slots_of_entity(context, entity, arguments.add),
+        remove=slots_of_entity(context, entity, arguments.remove),
         expect=arguments.expect,
     )
     written = context.db.transact(
@@ -197,27 +173,15 @@ def delete(context: Context, arguments: DeleteArguments) -> Deleted:
     )
 
 
-def transact(context: Context, arguments: TransactArguments) -> Transacted:
-    """Do several things or none of them."""
-    operations = [_spelled(operation) for operation in arguments.operations]
-    written = context.db.transact(
-        operations, reason=arguments.reason, idempotency_key=arguments.idempotency_key
-    )
-    return Transacted(
-        outcomes=written.outcomes,
-        temps=written.temps,
-        receipt=written.receipt,
-        replayed=written.replayed,
-    )
-
-
-def _spelled(operation: dict[str, Any]) -> dict[str, Any]:
-    """The operation in the model's words."""
-    others = _SPELLINGS.get(str(operation.get("op")), {})
-    if others.keys().isdisjoint(operation):
-        return operation
-    renamed = {others.get(key, key): value for key, value in operation.items()}
-    return renamed if len(renamed) == len(operation) else operation
+def slots_of_entity(context: Context, entity: Any, slots: dict[str, Any]) -> dict[str, Any]:
+    """The slots of an entity under their idents; its class is looked up if that is needed."""
+    if all("/" in key for key in slots):
+        return slots
+    try:
+        cls = context.db.get(entity).class_
+    except Problem:
+        return slots  # the write will say what is wrong
+    return slots_by_ident(context.db.schema(), cls, slots)
 
 
 VERBS = (
@@ -290,32 +254,5 @@ VERBS = (
         is_core=True,
         is_destructive=True,
         examples=(Example("A discontinued shoe", {"entity": "product/void-flop"}),),
-    ),
-    Verb(
-        name="entity.transact",
-        title="Run a transaction",
-        description="Run several create, update, delete and migrate operations: all or none. "
-        "They may refer to each other by temp or ident.",
-        access="write",
-        arguments=TransactArguments,
-        result=Transacted,
-        run=transact,
-        is_destructive=True,
-        examples=(
-            Example(
-                "One in, one out",
-                {
-                    "operations": [
-                        {
-                            "op": "create",
-                            "class": "zorp/LowTop",
-                            "slots": {"footwear/name": "Meteor Low"},
-                            "temp": "new",
-                        },
-                        {"op": "delete", "entity": "product/comet-low"},
-                    ]
-                },
-            ),
-        ),
     ),
 )

@@ -1,0 +1,107 @@
+"""Nobody can keep the others waiting, and what was asked of one is not answered by another."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from sandbar.mcp import talk
+from tests.mcp.in_session import open_session, post
+from tests.mcp.planting import Plant
+from tests.mcp.served import MODERN, Role, Served, serving
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A server with tools that ask their clients."""
+    with serving(tmp_path_factory.mktemp("everything") / "e.db", ("everything",)) as served:
+        yield served
+
+
+def test_unanswered_questions_do_not_keep_others_waiting(
+    everything: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(talk, "ANSWER_S", 3.0)
+    session = open_session(everything, "reader", {"elicitation": {}})
+    call = {"name": "test_elicitation", "arguments": {"message": "Who?"}}
+    with ThreadPoolExecutor(80) as pool:
+        for number in range(80):
+            message = {"id": number, "method": "tools/call", "params": call}
+            pool.submit(post, everything, message, session, role="reader")
+        time.sleep(0.5)
+        start = time.monotonic()
+        assert everything.post("tools/list", role="admin")["result"]["tools"]
+        assert time.monotonic() - start < 2.0
+
+
+def test_a_state_is_of_use_to_who_was_asked_only(everything: Served) -> None:
+    name = "test_input_required_result_request_state"
+    asked = _modern(everything, name, {}, "admin")
+    assert asked["result"]["resultType"] == "input_required"
+    state = asked["result"]["requestState"]
+    answers = {
+        key: {"action": "accept", "content": {"ok": True}}
+        for key in asked["result"]["inputRequests"]
+    }
+    more = {"requestState": state, "inputResponses": answers}
+    assert _modern(everything, name, more, "reader")["error"]["code"] == -32602
+    assert _modern(everything, name, more, "admin")["result"]["resultType"] == "complete"
+
+
+def test_a_state_outlives_the_server_that_gave_it(tmp_path: Path) -> None:
+    name = "test_input_required_result_request_state"
+    with serving(tmp_path / "s.db", ("everything",)) as served:
+        asked = _modern(served, name, {}, "admin")["result"]
+        token = served.token("admin")
+    answers = {key: {"action": "accept", "content": {"ok": True}} for key in asked["inputRequests"]}
+    with serving(tmp_path / "s.db", ("everything",)) as served:
+        served.keep_token("admin", token)
+        more = {"requestState": asked["requestState"], "inputResponses": answers}
+        assert _modern(served, name, more, "admin")["result"]["resultType"] == "complete"
+
+
+def _modern(served: Served, name: str, more: dict[str, Any], role: Role) -> dict[str, Any]:
+    capabilities: dict[str, Any] = {"elicitation": {"form": {}}, "sampling": {}, "roots": {}}
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    }
+    params = {"name": name, "arguments": {}, "_meta": meta, **more}
+    headers = {
+        "Authorization": f"Bearer {served.token(role)}",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": MODERN,
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": name,
+    }
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    with httpx2.Client() as client:
+        found: dict[str, Any] = client.post(served.url, headers=headers, json=body).json()
+    return found
+
+
+def test_one_caller_cannot_have_all_threads(served: Served, planted: Plant) -> None:
+    gate, busy = threading.Event(), threading.Semaphore(0)
+
+    def wait(context: Any, arguments: Any) -> Any:
+        busy.release()
+        gate.wait(5)
+        return arguments
+
+    name = planted("waiting_verb", wait)
+    call = {"name": name, "arguments": {}}
+    with ThreadPoolExecutor(80) as pool:
+        for _ in range(80):
+            pool.submit(served.post, "tools/call", call, role="writer")
+        assert busy.acquire(timeout=5)
+        time.sleep(0.3)
+        start = time.monotonic()
+        assert served.post("tools/list", role="admin")["result"]["tools"]
+        assert time.monotonic() - start < 2.0
+        gate.set()
