@@ -26,6 +26,9 @@ _OWNER = "SANDBAR_TESTS_POSTGRES_OWNER"
 _TEMPORARY = "PYTEST_DEBUG_TEMPROOT"  # pytest's own: the parent of every tmp_path
 _ROOM_BYTES = 4 << 30
 
+_ONE_SERVER_EACH = ("malformed", "seeds")
+_ONE_SERVER_PER_FILE = ("gate", "mcp")
+
 # No deadline: on two busy cores a slow example says nothing. The gate repeats what it has run.
 settings.register_profile("house", deadline=None, print_blob=True)
 settings.register_profile("gate", settings.get_profile("house"), derandomize=True)
@@ -51,6 +54,17 @@ def _quick_place() -> Path:
     memory = Path("/dev/shm")
     is_roomy = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free >= _ROOM_BYTES
     return memory if is_roomy else Path("/tmp")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share a server run in one process, so that each server starts once."""
+    for item in items:
+        folder = item.path.parent.name
+        if folder in _ONE_SERVER_EACH:
+            item.add_marker(pytest.mark.xdist_group(folder))
+        elif folder in _ONE_SERVER_PER_FILE:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -142,21 +142,23 @@ class PostgresServer:
         """The address of one database, as any role."""
         return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
 
-    def create_database(self, name: str | None = None) -> str:
-        """Make an empty database and return its superuser address."""
+    def create_database(self, name: str | None = None, *, template: str | None = None) -> str:
+        """Make a database, empty or like that at an address; return its superuser address.
+
+        Nobody may be connected to a template while it is copied.
+        """
         name = name or f"fresh_{os.getpid()}_{next(self._names)}"
-        self._execute("CREATE DATABASE {} TEMPLATE template0", name)
+        source = "template0" if template is None else _database_of(template)
+        self._execute("CREATE DATABASE {} TEMPLATE {}", name, source)
         return self.url_of(name)
 
     def drop_database(self, url: str) -> None:
         """Remove a database at once, whoever is still connected to it."""
-        self._execute(
-            "DROP DATABASE IF EXISTS {} WITH (FORCE)", urlsplit(url).path.removeprefix("/")
-        )
+        self._execute("DROP DATABASE IF EXISTS {} WITH (FORCE)", _database_of(url))
 
-    def _execute(self, statement: LiteralString, name: str) -> None:
+    def _execute(self, statement: LiteralString, *names: str) -> None:
         with psycopg.connect(self.url, autocommit=True) as connection:
-            connection.execute(sql.SQL(statement).format(sql.Identifier(name)))
+            connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
 
 
 def new_directory(parent: Path = Path("/tmp")) -> Path:
@@ -166,6 +168,10 @@ def new_directory(parent: Path = Path("/tmp")) -> Path:
     if user is not None:
         os.chown(directory, user.pw_uid, user.pw_gid)
     return directory
+
+
+def _database_of(url: str) -> str:
+    return urlsplit(url).path.removeprefix("/")
 
 
 def _spawn(command: list[str]) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
 
@@ -69,7 +71,45 @@ def workspace(place: Place) -> Workspace:
     return place.workspace()
 
 
+@pytest.fixture(scope="session")
+def sqlite_world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, World]:
+    """A world in a file that each test copies: to make one takes long."""
+    path = tmp_path_factory.mktemp("world") / "world.db"
+    with closing(SqliteStore(str(path))) as store:
+        return path, World(Workspace.open(store, "main"), "main")
+
+
+@pytest.fixture(scope="session")
+def postgres_world(postgres_server: PostgresServer) -> tuple[str, World]:
+    """The same in a PostgreSQL database, at its superuser's address."""
+    url = postgres_server.create_database()
+    with closing(PostgresStore(install(url))) as store:
+        return url, World(Workspace.open(store, "main"), "main")
+
+
 @pytest.fixture
-def world(place: Place) -> World:
+def copied_postgres_world(
+    postgres_server: PostgresServer, postgres_world: tuple[str, World]
+) -> Iterator[World]:
+    """A copy of that database."""
+    template, world = postgres_world
+    url = postgres_server.create_database(template=template)
+    with closing(PostgresStore(install(url))) as store:
+        yield world.copied(Workspace.open(store, "main"))
+    postgres_server.drop_database(url)
+
+
+@pytest.fixture
+def copied_sqlite_world(tmp_path: Path, sqlite_world: tuple[Path, World]) -> Iterator[World]:
+    """A copy of that file."""
+    template, world = sqlite_world
+    path = str(shutil.copy(template, tmp_path / "world.db"))
+    with closing(SqliteStore(path)) as store:
+        yield world.copied(Workspace.open(store, "main"))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def world(request: pytest.FixtureRequest) -> World:
     """A workspace in which an attacker has a writer's account."""
-    return World(place.workspace(), place.name)
+    world: World = request.getfixturevalue(f"copied_{request.param}_world")
+    return world

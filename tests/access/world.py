@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 from sandbar.access import (
@@ -72,6 +73,12 @@ class World:
             "auth/ServiceAccount", {"auth/service-name": "service/gone", "auth/roles": ["admin"]}
         )
         workspace.transact([{"op": "delete", "entity": self.gone}], principal="admin")
+
+    def copied(self, workspace: Workspace) -> World:
+        """The same world in a copy of its database."""
+        other = copy(self)
+        other.workspace, other.houses = workspace, Houses(lambda _: workspace, self.name)
+        return other
 
     def as_role(self, role: Role) -> Guarded:
         """The workspace as an account with this role has it."""

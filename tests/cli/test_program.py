@@ -10,7 +10,10 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 import sandbar
 from sandbar.store.postgres.store import PostgresStore
@@ -18,13 +21,20 @@ from tests.cli.program import PROGRAM, environment, run, run_well
 
 ROOT = Path(__file__).parents[2]
 HELP_S_MAX = 0.3
+_AS_ONE = pytest.mark.xdist_group("help")  # they share what the program has said
 # What a server needs and help does not.
 HEAVY = {"apsw", "mcp", "mcp_types", "psycopg", "pydantic", "starlette", "uvicorn"}
 
 
+@cache
+def help_of(*command: str) -> str:
+    """What the program says about a command; several tests read all of it."""
+    return run_well(*command, "--help")
+
+
 def commands(*group: str) -> list[str]:
     """The commands that the program's help lists."""
-    _, _, listed = run_well(*group, "--help").partition("Commands")
+    _, _, listed = help_of(*group).partition("Commands")
     return re.findall(r"^│ ([a-z][a-z-]+) ", listed, re.MULTILINE)
 
 
@@ -73,11 +83,12 @@ def test_help_loads_nothing_heavy() -> None:
     assert "uvicorn" in loaded_modules("import sandbar.cli.serving")
 
 
+@_AS_ONE
 def test_every_command_explains_itself() -> None:
     known = all_commands()
     assert {"serve", "connect", "call", "doctor", "stdio", "pack add", "account add"} <= {*known}
     for command in known:
-        text = run_well(*command.split(), "--help")
+        text = help_of(*command.split())
         assert "Usage: sandbar" in text
         assert len(text.splitlines()) > 6, command
 
@@ -88,6 +99,7 @@ def undocumented(known: list[str], page: str) -> set[str]:
     return set(known) ^ set(headings)
 
 
+@_AS_ONE
 def test_the_page_describes_every_command() -> None:
     page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
     known = all_commands()
@@ -96,12 +108,11 @@ def test_the_page_describes_every_command() -> None:
     assert undocumented(known[1:], page) == {known[0]}
 
 
+@_AS_ONE
 def test_the_page_names_every_option() -> None:
     page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
     for command in all_commands():
-        options = set(
-            re.findall(r"^│ (?:\*\s+)?(--[a-z-]+)", run_well(*command.split(), "--help"), re.M)
-        )
+        options = set(re.findall(r"^│ (?:\*\s+)?(--[a-z-]+)", help_of(*command.split()), re.M))
         missing = {one for one in options - {"--help"} if f"`{one}" not in page}
         assert missing == set(), command
 

@@ -7,10 +7,12 @@ import json
 import re
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -157,6 +159,54 @@ def test_postgres_is_served_as_well(fresh_postgres: str, tmp_path: Path) -> None
         log = running.stop()
     assert url not in told + log, "a URL may hold a password"
     assert running.process.returncode == 0
+
+
+# --- what strangers may do -----------------------------------------------------------------------
+
+
+def told(url: str, request: bytes) -> bytes:
+    """What the server says to bytes that nobody has signed, until it hangs up or says no more."""
+    parts = urlsplit(url)
+    heard = b""
+    with (
+        socket.create_connection((str(parts.hostname), parts.port), timeout=1) as one,
+        suppress(TimeoutError, ConnectionResetError, BrokenPipeError),
+    ):
+        one.sendall(request)
+        while more := one.recv(65536):
+            heard += more
+    return heard
+
+
+def test_strangers_are_limited(server: Running, tmp_path: Path) -> None:
+    start = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
+    assert told(server.url, start + b"X: " + b"a" * 66_000).split()[1] == b"431"
+    foreign = start.replace(b"/mcp", b"http://evil.example/mcp")
+    assert told(server.url, foreign + b"\r\n").split()[1] == b"421"
+    assert told(server.url, start + b"Host: evil.example\r\n\r\n").split()[1] == b"400"
+    assert told(server.url, start + b"\r\n").split()[1] == b"401"  # the control: only unknown
+    key = new_key(tmp_path).encode()
+    old = b"GET /mcp/sse HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer " + key
+    stream = told(server.url, old + b"\r\n\r\n")
+    assert stream.split()[1] == b"200"
+    assert b"chunked" not in stream
+    assert post(server.url, key.decode(), "ping")["result"] == {}
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "allowed"), [(4_000, 4_000, 2_000), (500, 4_000, 2_000), (1_000, 1_000, 744)]
+)
+def test_connections_leave_files_for_the_database(soft: int, hard: int, allowed: int) -> None:
+    words = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
+from sandbar.cli.serving import _connections_max
+print(_connections_max(), resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+"""
+    ran = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+    found, files = map(int, ran.stdout.split())
+    assert found == allowed
+    assert files >= allowed + 256
 
 
 # --- ending --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import socket
 import threading
@@ -13,15 +14,30 @@ import msgspec
 import uvicorn
 
 from sandbar.gate.asgi import App, Receive, Scope, Send
+from sandbar.gate.connections import Connection
 
 _START_S_MAX = 10
 
 
 @contextmanager
-def serving(app: App) -> Iterator[int]:
-    """The port of a running server."""
+def serving(
+    app: App,
+    http: type[asyncio.Protocol] | str = Connection,
+    *,
+    connections_max: int | None = None,
+    keep_alive_s: int = 5,
+) -> Iterator[int]:
+    """The port of a running server; `http="httptools"` is uvicorn without our limits."""
     listener = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        app,
+        http=http,
+        limit_concurrency=connections_max,
+        timeout_keep_alive=keep_alive_s,
+        log_level="critical",
+        lifespan="off",
+        timeout_graceful_shutdown=1,
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
@@ -82,6 +98,7 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
         "caller": state.get("caller"),
         "request-id": state.get("request_id"),
         "received": received,
+        "headers": [name.decode() for name, _ in scope["headers"]],
     }
     body = msgspec.json.encode(said)
     await send({"type": "http.response.start", "status": 200, "headers": []})

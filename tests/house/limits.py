@@ -34,6 +34,10 @@ BROAD_HANDLERS = {
         "a transaction fails alone: its error is its own caller's answer",
     ),
     "sandbar/mcp/server.py": (1, "a client is shown the number of a defect, never its text"),
+    "sandbar/mcp/subscriptions.py": (
+        1,
+        "a session that cannot be told ends alone: its task runs beside those of all others",
+    ),
     "sandbar/notify/followed.py": (1, "a listener that fails keeps the others from nothing"),
     "sandbar/notify/hub.py": (
         1,

@@ -16,20 +16,40 @@ def open_session(
     served: Served, role: Role = "admin", capabilities: dict[str, Any] | None = None
 ) -> str:
     """The id of a new session."""
-    who = {"name": "t", "version": "1"}
-    info = {"protocolVersion": OLD, "clientInfo": who, "capabilities": capabilities or {}}
-    answer = post(served, {"id": 1, "method": "initialize", "params": info}, role=role)
-    session = answer.headers["mcp-session-id"]
-    ready = post(served, {"method": "notifications/initialized"}, session, role=role)
-    assert ready.status_code == 202
+    session = initialize(served, role, capabilities)
+    greet(served, session, role)
     return session
 
 
+def initialize(
+    served: Served, role: Role = "admin", capabilities: dict[str, Any] | None = None
+) -> str:
+    """The first half of the handshake."""
+    who = {"name": "t", "version": "1"}
+    info = {"protocolVersion": OLD, "clientInfo": who, "capabilities": capabilities or {}}
+    answer = post(served, {"id": 1, "method": "initialize", "params": info}, role=role)
+    session: str = answer.headers["mcp-session-id"]
+    return session
+
+
+def greet(served: Served, session: str, role: Role = "admin") -> None:
+    """The second half."""
+    ready = post(served, {"method": "notifications/initialized"}, session, role=role)
+    assert ready.status_code == 202
+
+
 def post(
-    served: Served, message: dict[str, Any], session: str | None = None, *, role: Role = "admin"
+    served: Served,
+    message: dict[str, Any],
+    session: str | None = None,
+    *,
+    role: Role = "admin",
+    version: str | None = None,
 ) -> httpx2.Response:
     """Send one message."""
     headers = {"Authorization": f"Bearer {served.token(role)}", "Accept": BOTH}
+    if version is not None:
+        headers["MCP-Protocol-Version"] = version
     if session is not None:
         headers["Mcp-Session-Id"] = session
     with httpx2.Client(timeout=30) as client:

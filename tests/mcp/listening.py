@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from queue import Empty, Queue
 from typing import Any
 
@@ -82,7 +83,15 @@ def streaming(
     ):
         assert response.status_code == 200, response.read()
         assert response.headers["content-type"].startswith("text/event-stream")
-        yield Ear(response)
+        connection: socket.socket = response.extensions["network_stream"].get_extra_info("socket")
+        ear = Ear(response)
+        try:
+            yield ear
+        finally:
+            # While the ear reads, closing alone would not tell the server that nobody listens.
+            with suppress(OSError):  # the server was first
+                connection.shutdown(socket.SHUT_RDWR)
+            assert ear.is_over.wait(5)
 
 
 @contextmanager
@@ -112,7 +121,10 @@ def open_session(served: Served, workspace: str = "main") -> Iterator[Ear]:
 
 @contextmanager
 def open_listen(
-    served: Served, workspace: str = "main", wanted: dict[str, Any] | None = None
+    served: Served,
+    workspace: str = "main",
+    wanted: dict[str, Any] | None = None,
+    honoured: dict[str, Any] | None = None,
 ) -> Iterator[Ear]:
     """`subscriptions/listen`, for all lists unless something else is wanted."""
     if wanted is None:
@@ -134,7 +146,7 @@ def open_listen(
     }
     with streaming(served, "POST", "/mcp", workspace=workspace, body=body, headers=headers) as ear:
         _, told = ear.wait_for("notifications/subscriptions/acknowledged")
-        assert told["params"]["notifications"] == wanted
+        assert told["params"]["notifications"] == (wanted if honoured is None else honoured)
         yield ear
 
 

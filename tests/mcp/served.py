@@ -21,6 +21,7 @@ from sandbar.access import Role as Role
 from sandbar.access import add_account, install_access
 from sandbar.app import make_app
 from sandbar.database import Database, open_database
+from sandbar.gate.connections import Connection
 
 MODERN = "2026-07-28"
 OLD = "2025-11-25"
@@ -144,7 +145,11 @@ def running(database: Database) -> Iterator[Served]:
     """Serve an open database."""
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
-        make_app(database), log_level="error", lifespan="on", timeout_graceful_shutdown=2
+        make_app(database),
+        http=Connection,
+        log_level="error",
+        lifespan="on",
+        timeout_graceful_shutdown=2,
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)

@@ -116,11 +116,11 @@ def test_a_cancelled_request_stops_its_work(served: Served, planted: Plant) -> N
         target=post, args=(served, {"id": 42, "method": "tools/call", "params": params}, session)
     )
     asking.start()
-    assert endless.begun.wait(5)
+    assert endless.begun.wait(10)
     for other, stops in ((41, False), (42, True)):
         told = {"method": "notifications/cancelled", "params": {"requestId": other}}
         assert post(served, told, session).status_code == 202
-        assert endless.stopped.wait(2 if stops else 0.3) is stops, other
+        assert endless.stopped.wait(5 if stops else 0.3) is stops, other
     asking.join(5)
     assert not asking.is_alive()
     assert ask(served, session, "ping", {})[0]["result"] == {}
@@ -133,7 +133,7 @@ def test_nobody_cancels_in_another_session(served: Served, planted: Plant) -> No
     params = {"name": name, "arguments": {}}
     asking = threading.Thread(target=ask, args=(served, session, "tools/call", params, 42))
     asking.start()
-    assert endless.begun.wait(5)
+    assert endless.begun.wait(10)
     told = {"method": "notifications/cancelled", "params": {"requestId": 42}}
     assert post(served, told, beside).status_code == 202
     asking.join(5)

@@ -27,7 +27,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_unanswered_questions_do_not_keep_others_waiting(
     everything: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(talk, "ANSWER_S", 3.0)
+    monkeypatch.setattr(talk, "ANSWER_S", 12.0)
     session = open_session(everything, "reader", {"elicitation": {}})
     call = {"name": "test_elicitation", "arguments": {"message": "Who?"}}
     with ThreadPoolExecutor(80) as pool:
@@ -37,7 +37,9 @@ def test_unanswered_questions_do_not_keep_others_waiting(
         time.sleep(0.5)
         start = time.monotonic()
         assert everything.post("tools/list", role="admin")["result"]["tools"]
-        assert time.monotonic() - start < 2.0
+        took_s = time.monotonic() - start
+        monkeypatch.setattr(talk, "ANSWER_S", 0.05)
+        assert took_s < 6.0
 
 
 def test_a_state_is_of_use_to_who_was_asked_only(everything: Served) -> None:
@@ -91,7 +93,7 @@ def test_one_caller_cannot_have_all_threads(served: Served, planted: Plant) -> N
 
     def wait(context: Any, arguments: Any) -> Any:
         busy.release()
-        gate.wait(5)
+        gate.wait(15)
         return arguments
 
     name = planted("waiting_verb", wait)
@@ -103,5 +105,6 @@ def test_one_caller_cannot_have_all_threads(served: Served, planted: Plant) -> N
         time.sleep(0.3)
         start = time.monotonic()
         assert served.post("tools/list", role="admin")["result"]["tools"]
-        assert time.monotonic() - start < 2.0
+        took_s = time.monotonic() - start
         gate.set()
+        assert took_s < 6.0

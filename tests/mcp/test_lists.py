@@ -175,5 +175,10 @@ def test_a_list_comes_in_pages_and_a_foreign_cursor_is_refused(served: Served) -
         wrong = served.post(method, {"cursor": cursor})
         assert wrong["error"]["code"] == -32602, method
         assert wrong["error"]["data"]["code"] == "list.cursor"
+    children = {f"paged/C{n}": {"dt/subclass-of": ["zorp/Boot"]} for n in range(110)}
+    served.db.define(classes=children)
+    tools = served.post("tools/list", query="?tools=classes")["result"]["nextCursor"]
+    wrong = served.post("prompts/list", {"cursor": tools})  # it has the shape of one of its own
+    assert wrong["error"]["data"]["code"] == "list.cursor"
     for forged in ("!!", "", cursor[:-4], "x" * 5000):
         assert served.post("resources/list", {"cursor": forged})["error"]["code"] == -32602, forged

@@ -70,9 +70,10 @@ def test_a_writer_has_no_class_tools_for_accounts_and_packs(guarded: Served) -> 
 # --- their names ----------------------------------------------------------------------------------
 
 
-def test_lists_keep_their_budget_with_long_names(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [30, 40])  # few enough to be listed one by one, and too many
+def test_lists_keep_their_budget_with_long_names(tmp_path: Path, count: int) -> None:
     with serving(tmp_path / "long.db", ()) as served:
-        _define(served, (f"long/{n:02}{'x' * 193}" for n in range(40)))
+        _define(served, (f"long/{n:02}{'x' * 193}" for n in range(count)))
         for listing, budget in (("default", 32_000), ("core", 8_000)):
             answer = served.post("tools/list", query=f"?tools={listing}&names=portable")
             assert len(json.dumps(answer["result"], separators=(",", ":"))) <= budget, listing

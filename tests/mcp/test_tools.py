@@ -113,8 +113,8 @@ def test_a_client_that_hangs_up_stops_its_work(served: Served, planted: Plant) -
         port = int(served.url.split(":")[2].split("/")[0])
         with socket.create_connection(("127.0.0.1", port)) as line:
             line.sendall(build(served, name))
-            assert endless.begun.wait(5)
-        assert endless.stopped.wait(2), build.__name__
+            assert endless.begun.wait(10)
+        assert endless.stopped.wait(5), build.__name__
 
 
 def _bare_request(served: Served, name: str) -> bytes:

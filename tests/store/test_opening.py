@@ -31,6 +31,7 @@ def test_what_is_no_path_and_no_url_is_refused(
     with pytest.raises(sandbar.Incorrect) as caught:
         sandbar.open(given, server=server)
     assert caught.value.code == "store.cannot-open"
+    assert caught.value.hint
     assert list(tmp_path.iterdir()) == []
 
 
@@ -50,3 +51,15 @@ def test_a_relative_path_stays_the_same_file(
         monkeypatch.chdir(elsewhere)
         assert db.t == 1, "read by a connection that was opened here"
     assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("server", [False, True])
+@pytest.mark.parametrize("address", ["no/such/folder/x.db", "postgresql://%zz"])
+def test_the_refusal_says_what_to_give_instead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str, server: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(sandbar.Incorrect) as caught:
+        sandbar.open(address, server=server)
+    assert caught.value.code == "store.cannot-open"
+    assert caught.value.hint

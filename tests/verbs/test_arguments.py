@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
+import msgspec
 import pytest
 
 from sandbar.errors import Incorrect
@@ -58,11 +60,58 @@ def test_one_finding_says_what_was_expected() -> None:
         {
             "argument": "limit",
             "code": "argument.type",
-            "message": "limit: Expected int, got str",
-            "hint": "limit is a value of that type",
+            "message": "limit: expected a whole number, got text",
+            "hint": "limit is a whole number from 1 to 1000",
         }
     ]
-    assert "Expected int >= 1" in wrong("entity.query", {"class": "x/Y", "limit": 0}).message
+
+
+@pytest.mark.parametrize(
+    ("verb", "given", "message", "hint"),
+    [
+        ("entity.query", {"limit": 0}, "limit: expected a whole number >= 1", "from 1 to 1000"),
+        ("entity.query", {"limit": 5000}, "a whole number <= 1000", "from 1 to 1000"),
+        ("entity.query", {"limit": 5.5}, "a whole number, got a fraction", "from 1 to 1000"),
+        ("search.text", {"query": "x", "limit": 101}, "<= 100", "a whole number from 1 to 100"),
+        ("entity.query", {"class": 5}, "class: expected text, got a whole number", "zorp/Boot"),
+        ("entity.query", {"fields": ["a", 5]}, "fields[1]: expected text", "only these slots"),
+        (
+            "entity.query",
+            {"where": [1]},
+            "where: expected an object, got an array",
+            "{slot: value}",
+        ),
+        ("entity.query", {"where": "{"}, "where: this text is no JSON", "{slot: value}"),
+        ("entity.find", {"entity": True}, "or text or an object, got true or false", "ident"),
+        ("entity.find", {"entity": '{"a/b"'}, "entity: this text is no JSON", "unique slot"),
+        ("entity.delete", {"mode": "force"}, "mode: 'force' is none of its values", "refuse"),
+        ("entity.purge", {"mode": "cascade"}, "'cascade' is none", "mode is one of detach, refuse"),
+        ("class.instances", {"projection": "all"}, "'all' is none", "one of full, metadata-only"),
+        ("schema.define", {"classes": {"a/B": 5}}, "classes: expected an object", "{ns/Name:"),
+    ],
+)
+def test_findings_are_in_plain_words(
+    verb: str, given: dict[str, Any], message: str, hint: str
+) -> None:
+    whole = {"class": "zorp/Boot", "entity": 1} | given
+    takes = msgspec.structs.fields(base_catalogue().find(verb).arguments)  # type: ignore[union-attr]
+    names = {field.encode_name for field in takes}
+    problem = wrong(verb, {name: value for name, value in whole.items() if name in names})
+    (found,) = problem.data["findings"]
+    assert message in found["message"]
+    assert hint in found["hint"]
+    assert not re.search(r"`|\$|\b(int|str|bool|dict|Expected|Invalid)\b", str(problem))
+
+
+def test_a_whole_number_may_be_written_with_a_point() -> None:
+    """JSON Schema takes 5.0 for an integer, and so do we."""
+    assert read("entity.query", {"class": "a/B", "limit": 5.0}).limit == 5
+    assert type(read("entity.query", {"class": "a/B", "limit": 5.0}).limit) is int
+    assert read("entity.find", {"entity": 7.0, "as-of": 3.0}).as_of == 3
+    for fraction in (5.5, float("nan"), float("inf")):
+        assert findings(wrong("entity.query", {"class": "a/B", "limit": fraction})) == [
+            ("limit", "argument.type")
+        ]
 
 
 def test_an_unknown_argument_without_a_neighbour_is_told_all_arguments() -> None:
@@ -144,8 +193,11 @@ def test_json_in_a_string_is_read_for_objects_and_arrays_only() -> None:
     operations = [{"op": "delete", "entity": 1}]
     given = read("entity.transact", {"operations": json.dumps(operations)})
     assert given.operations == operations
-    # An entity may be a name, so text stays text; a number in text is no number.
-    assert read("entity.find", {"entity": '{"a/b": 1}'}).entity == '{"a/b": 1}'
+    # An entity may be a name or an object; no name begins with a brace.
+    assert read("entity.find", {"entity": '{"a/b": 1}'}).entity == {"a/b": 1}
+    assert read("entity.find", {"entity": "a/b"}).entity == "a/b"
+    assert read("entity.create", {"class": "a/B", "source": '{"a/b": 1}'}).source == '{"a/b": 1}'
+    # A number in text is no number.
     assert findings(wrong("entity.query", {"class": "a/B", "limit": "5"})) == [
         ("limit", "argument.type")
     ]

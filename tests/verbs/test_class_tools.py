@@ -65,6 +65,40 @@ def test_everything_wrong_is_one_answer(call: Call) -> None:
     assert "did you mean footwear/name" in str(problem.hint)
 
 
+def test_the_keys_of_class_tools_are_good_for_the_entity_verbs(call: Call) -> None:
+    given = {"class": "zorp/SpaceBoot", "attributes": PORTABLE_CALL}
+    assert call("entity.validate", given)["valid?"] is True
+    made = call("entity.create", given)
+    entity = {"entity": made["entity-id"]}
+    assert call("entity.find", entity)["entity"]["slots"] == SEED_CALL | {
+        "footwear/price": "299.99"
+    }
+    call("entity.update", entity | {"attributes": {"footwear.color": "red", "footwear/size": "9"}})
+    update = {"op": "update", "set": {"boot.vacuum-rated": False}} | entity
+    create = {"op": "create", "class": ":zorp/Boot", "slots": {":footwear.name": "Both"}}
+    call("entity.transact", {"operations": [update, create]})
+    slots = call("entity.find", entity)["entity"]["slots"]
+    assert (slots["footwear/color"], slots["boot/vacuum-rated?"]) == ("red", False)
+    both = {"class": "zorp/Boot", "where": {"footwear/name": "Both"}}
+    assert len(call("entity.query", both)["entities"]) == 1
+
+
+def test_keys_that_fit_nothing_are_told_as_idents(call: Call) -> None:
+    wrong = {"footwear.nmae": "x"}
+    problem = refusal(call, "entity.create", {"class": "zorp/Boot", "slots": wrong})
+    assert "did you mean footwear/name" in str(problem.hint)
+    problem = refusal(call, "entity.update", {"entity": "product/mud-lord", "set": wrong})
+    assert "did you mean footwear/name" in str(problem.hint)
+    assert (
+        refusal(call, "entity.update", {"entity": 999_999, "set": wrong}).code == "entity.unknown"
+    )
+    problem = refusal(call, "entity.create", {"class": "zorp/Bot", "slots": wrong})
+    assert problem.code == "class.unknown"
+    twice = {"footwear.name": "a", "footwear/name": "b"}
+    problem = refusal(call, "entity.create", {"class": "zorp/Boot", "slots": twice})
+    assert findings(problem) == [("footwear/name", "argument.twice")]
+
+
 def test_one_slot_under_two_keys_is_refused(call: Call) -> None:
     problem = refusal(call, "class.zorp.Boot", {"footwear/name": "a", "footwear.name": "b"})
     assert findings(problem) == [("footwear.name", "argument.twice")]

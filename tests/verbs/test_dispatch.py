@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from typing import Any
 
 import pytest
@@ -167,6 +168,63 @@ def test_two_verbs_cannot_share_a_name() -> None:
         ("entity.create", {"class": "zorp/Footwear"}, "class.abstract", "class.subclasses"),
         (
             "entity.create",
+            {"class": "zorp/Boot", "slots": {"footwear/name": 5}},
+            "value.type",
+            "class.describe zorp/Boot gives its schema",
+        ),
+        (
+            "entity.create",
+            {"class": "zorp/Boot", "slots": {}},
+            "slot.required",
+            "class.describe zorp/Boot gives its schema",
+        ),
+        (
+            "entity.update",
+            {"entity": "product/mud-lord", "set": {"footwear/name": None}},
+            "slot.required",
+            "class.describe zorp/Boot gives its schema",
+        ),
+        ("entity.restore", {"entity": 999_999}, "entity.unknown", "entity.query"),
+        ("entity.purge", {"entity": 999_999}, "entity.unknown", "entity.query"),
+        ("entity.delete", {"entity": "dt/Class"}, "core.immutable", "schema.define"),
+        (
+            "entity.update",
+            {"entity": "product/mud-lord", "set": {}, "expect": 1},
+            "entity.moved",
+            "entity.find",
+        ),
+        (
+            "entity.query",
+            {"class": "zorp/Boot", "order-by": "footwear/sentient?"},
+            "query.order",
+            "schema.define makes footwear/sentient? one (dt/indexed?), which takes an admin",
+        ),
+        (
+            "schema.define",
+            {"properties": {"a/b": {"dt/range": "db.type/strin"}}},
+            "entity.unknown",
+            "schema.datatypes lists the value types, schema.classes the classes",
+        ),
+        (
+            "schema.define",
+            {"classes": {"a/B": {"dt/slots": ["a/nope"]}}},
+            "entity.unknown",
+            "schema.define; schema.properties",
+        ),
+        (
+            "schema.define",
+            {"classes": {"a/B": {"dt/subclass-of": ["zorp/Bot"]}}},
+            "entity.unknown",
+            "schema.classes",
+        ),
+        (
+            "schema.define",
+            {"properties": {"a/b": {"dt/range": 999_999}}},
+            "reference.dangling",
+            "entity.create",
+        ),
+        (
+            "entity.create",
             {"class": "zorp/Boot", "source": "# x", "format": "markdown"},
             "codec.unknown",
             "codec.list",
@@ -180,4 +238,38 @@ def test_hints_name_the_next_call(
     codes = [problem.code, *(one["code"] for one in problem.data.get("findings", []))]
     assert code in codes
     assert next_call in str(problem.hint)
-    assert base_catalogue().find(next_call.partition(" ")[0]) is not None
+    assert base_catalogue().find(next_call.partition(" ")[0].rstrip(";")) is not None
+
+
+def test_hints_name_only_verbs_that_there_are(call: Call) -> None:
+    """Whatever in a hint looks like a verb is one."""
+    for verb, arguments in [
+        ("entity.restore", {"entity": 999_999}),
+        ("entity.delete", {"entity": 1}),
+        ("schema.define", {"classes": {"a/B": {"dt/slots": ["a/b"], "dt/subclass-of": ["a/C"]}}}),
+        ("entity.create", {"class": "zorp/Boot", "slots": {"footwear/name": 5, "a/b": 1}}),
+    ]:
+        groups = "entity|schema|class|types|property|search|codec"
+        named = re.findall(rf"\b(?:{groups})\.[a-z-]+", str(refusal(call, verb, arguments).hint))
+        assert named
+        assert [name for name in named if base_catalogue().find(name) is None] == []
+
+
+def test_of_thousands_of_class_tools_the_near_one_is_named(
+    zorp: sandbar.Database, call: Call
+) -> None:
+    parent = {"dt/subclass-of": ["dt/Ref"]}
+    for start in range(0, 3_000, 1_000):
+        numbers = range(start, start + 1_000)
+        zorp.define(classes={f"many/Class{n}": parent for n in numbers})
+    for name, near in [
+        ("sandbar.class.zorp.Boo", "sandbar.class.zorp.Boot"),
+        ("sandbar_class_zorp_Boo", "sandbar_class_zorp_Boot"),
+        ("class.zorp.Boo", "class.zorp.Boot"),
+        ("sandbar.class.many.Clas2718", "sandbar.class.many.Class2718"),
+        ("class.describ", "class.describe"),
+    ]:
+        hint = str(refusal(call, name, {}).hint)
+        assert hint.startswith(f"did you mean {near}"), hint
+    problem = refusal(call, "class.describe", {"class": "many/Clas2718"})
+    assert "did you mean many/Class2718" in str(problem.hint)

@@ -174,3 +174,36 @@ def test_a_broken_cursor_is_refused(
     call: Call, verb: str, arguments: dict[str, Any], cursor: str
 ) -> None:
     assert refusal(call, verb, arguments | {"cursor": cursor}).code == "cursor.malformed"
+
+
+QUESTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("schema.classes", {}),
+    ("schema.properties", {}),
+    ("schema.datatypes", {}),
+    ("schema.classes", {"as-of": 2}),
+    ("schema.entities", {}),
+    ("schema.entities", {"classes": ["zorp/Boot"]}),
+    ("class.slots", {"class": "zorp/Boot"}),
+    ("class.slots", {"class": "zorp/Sandal"}),
+    ("class.subclasses", {"class": "zorp/Footwear"}),
+    ("class.instances", {"class": "zorp/Boot"}),
+    ("entity.query", {"class": "zorp/Sandal"}),
+    ("entity.history", {"entity": "product/mud-lord"}),
+    ("entity.history", {"entity": "product/hull-walker"}),
+    ("search.text", {"query": "boot"}),
+]
+
+
+def test_a_cursor_fits_its_own_question_only(zorp: sandbar.Database, call: Call) -> None:
+    for entity in ("product/mud-lord", "product/hull-walker"):
+        zorp.update(entity, {"footwear/color": "pink"})
+    cursors = [call(verb, given | {"limit": 1})["cursor"] for verb, given in QUESTIONS]
+    for mine, (verb, given) in enumerate(QUESTIONS):
+        for theirs, cursor in enumerate(cursors):
+            asked = given | {"cursor": cursor, "limit": 2}
+            if mine == theirs:
+                call(verb, asked)
+            else:
+                problem = refusal(call, verb, asked)
+                assert problem.code == "cursor.other-query", (verb, QUESTIONS[theirs])
+                assert "without a cursor" in str(problem.hint)

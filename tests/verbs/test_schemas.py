@@ -100,7 +100,7 @@ def test_inputs_are_what_every_client_accepts(verb: Verb) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     assert offences(schema) == []
     assert TOOL_NAME.fullmatch(verb.portable)
-    described = [slot.get("description", "limit") for slot in schema["properties"].values()]
+    described = [slot.get("description", "") for slot in schema["properties"].values()]
     assert all(0 < len(text) <= 160 for text in described)
 
 
@@ -129,7 +129,7 @@ def test_descriptions_are_for_a_model(verb: Verb) -> None:
     assert 20 <= len(verb.description) <= DESCRIPTION_MAX
     assert verb.description.endswith(".")
     named = re.findall(r"\b[a-z]+\.[a-z-]+\b", verb.description)
-    assert [name for name in named if name not in ALL] == []
+    assert [name for name in named if name not in (*ALL, "e.g")] == []
 
 
 def test_all_verbs_are_there_and_the_core_is_marked() -> None:
@@ -176,7 +176,7 @@ def test_the_list_is_small() -> None:
         for verb in VERBS
     ]
     core = [tool for tool, verb in zip(tools, VERBS, strict=True) if verb.is_core]
-    assert len(msgspec.json.encode(tools)) < 18_000
+    assert len(msgspec.json.encode(tools)) < 19_000
     assert len(msgspec.json.encode(core)) < 6_500
 
 

@@ -23,6 +23,7 @@ class Caller(msgspec.Struct, frozen=True):
     role: Role
     workspace: str
     account_id: int | None = None  # None: the local user of the library or the command line
+    expires_us: int | None = None  # when the account ends, if it does
 
     def may(self, access: Access) -> bool:
         """Whether the role grants this kind of access."""

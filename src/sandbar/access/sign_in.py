@@ -35,7 +35,6 @@ class _Seen(NamedTuple):
     caller: Caller
     workspace: Workspace
     standing: Standing
-    expires_us: int | None
     account: Entity
     proof: bytes | str  # the digest of the minted key, or the hash of the chosen one
 
@@ -72,7 +71,8 @@ class Houses:
             if not seen.still_holds():
                 return None
             self._seen[case] = seen._replace(standing=standing)
-        if seen.expires_us is not None and clock.now_us() >= seen.expires_us:
+        expires_us = seen.caller.expires_us
+        if expires_us is not None and clock.now_us() >= expires_us:
             return None
         return seen.caller
 
@@ -203,8 +203,8 @@ def _admit(
     expires_us = _instant_us(account.get(EXPIRES_AT))
     if expires_us is not None and clock.now_us() >= expires_us:
         raise _refused("auth.expired")
-    caller = Caller(account[SERVICE_NAME], role, workspace_name, account.entity_id)
-    return _Seen(caller, workspace, standing, expires_us, account, proof)
+    caller = Caller(account[SERVICE_NAME], role, workspace_name, account.entity_id, expires_us)
+    return _Seen(caller, workspace, standing, account, proof)
 
 
 def _instant_us(text: str | None) -> int | None:

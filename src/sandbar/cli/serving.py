@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -17,12 +18,15 @@ from sandbar.cli.logs import set_up_logs
 from sandbar.cli.next_steps import say
 from sandbar.cli.ports import address_of, take_port
 from sandbar.database import Database, open_database
+from sandbar.gate.connections import CONNECTIONS_MAX, Connection
 from sandbar.settings import Settings
 
 # Together with the writer's last batches the end takes five seconds at most.
 _STREAMS_END_S = 3
 # Longer than proxies keep theirs, so that it is they who hang up, never in mid-request.
 _KEEP_ALIVE_S = 75
+# Files that are open besides connections: the database, its readers, the log.
+_OTHER_FILES = 256
 
 # What to say once the server is ready, of the database, the settings and the URL. It is made
 # before, because on PostgreSQL nothing may be read on the event loop.
@@ -52,7 +56,8 @@ def run_server(settings: Settings, greeting: Greeting) -> None:
         config = uvicorn.Config(
             app,
             loop="uvloop",
-            http="httptools",
+            http=Connection,
+            limit_concurrency=_connections_max(),
             ws="none",
             lifespan="on",
             log_config=None,
@@ -72,6 +77,17 @@ def run_server(settings: Settings, greeting: Greeting) -> None:
 
         _Server(config, ready).run(sockets=[listening])
     log.info("stopped")
+
+
+def _connections_max() -> int:
+    """How many connections may be open; the database must never be the one that finds no file."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = CONNECTIONS_MAX + _OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        return max(soft - _OTHER_FILES, soft // 2)
+    return CONNECTIONS_MAX
 
 
 class _Server(uvicorn.Server):

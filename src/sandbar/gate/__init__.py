@@ -1,7 +1,8 @@
 """The gate: what every HTTP request passes before anything looks at what it asks for.
 
 Plain ASGI, because each layer runs for each request. From the outside in: `RequestId`,
-`HeaderLimit`, `HostCheck`, `BodyLimit`, `SignIn`.
+`HeaderLimit`, `HostCheck`, `BodyLimit`, `SignIn`. Before them, `sandbar.gate.connections` (not
+imported here: it needs uvicorn) limits what is no request yet.
 """
 
 from sandbar.gate.bodies import BODY_BYTES_MAX, BodyLimit

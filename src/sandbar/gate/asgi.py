@@ -41,6 +41,17 @@ def is_modern(scope: Scope) -> bool:
     return any(key == _MODERN[0] and value.strip() == _MODERN[1] for key, value in scope["headers"])
 
 
+def error_body(
+    code: int, problem: Problem, *, id: Any = None, request_id: str | None = None
+) -> bytes:
+    """A JSON-RPC error."""
+    data = {"code": problem.code, "hint": problem.hint}
+    if request_id is not None:
+        data["request-id"] = request_id
+    error = {"code": code, "message": problem.message, "data": data}
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": id, "error": error})
+
+
 async def refuse(
     scope: Scope,
     send: Send,
@@ -52,12 +63,7 @@ async def refuse(
     headers: Headers | None = None,
 ) -> None:
     """Answer with a JSON-RPC error; its data says under which id the log knows the request."""
-    data = {"code": problem.code, "hint": problem.hint}
-    request_id = state_of(scope).get("request_id")
-    if request_id is not None:
-        data["request-id"] = request_id
-    error = {"code": code, "message": problem.message, "data": data}
-    body = msgspec.json.encode({"jsonrpc": "2.0", "id": id, "error": error})
+    body = error_body(code, problem, id=id, request_id=state_of(scope).get("request_id"))
     fixed = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),

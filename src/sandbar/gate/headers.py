@@ -1,4 +1,4 @@
-"""How large the headers may be: the server's parser takes any amount."""
+"""How large the headers may be, to the byte; `connections` limits them while they arrive."""
 
 from __future__ import annotations
 
@@ -25,10 +25,15 @@ class HeaderLimit:
         await self._app(scope, receive, send)
 
     async def _refuse(self, scope: Scope, send: Send) -> None:
-        problem = Incorrect(
-            "gate.headers-too-large",
-            f"the headers of a request have at most {self._bytes_max} bytes",
-            hint="send what is large in the body",
-        )
+        problem = headers_too_large(self._bytes_max)
         close = [(b"connection", b"close")]
         await refuse(scope, send, 431, INVALID_REQUEST, problem, headers=close)
+
+
+def headers_too_large(bytes_max: int) -> Incorrect:
+    """What is said of too much in the headers."""
+    return Incorrect(
+        "gate.headers-too-large",
+        f"the headers of a request have at most {bytes_max} bytes",
+        hint="send what is large in the body",
+    )

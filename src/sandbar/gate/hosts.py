@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from sandbar.errors import Forbidden, Incorrect
-from sandbar.gate.asgi import INVALID_REQUEST, App, Receive, Scope, Send, header, refuse
+from sandbar.gate.asgi import INVALID_REQUEST, App, Receive, Scope, Send, refuse
 
 _HINT = "name it with `sandbar serve --allowed-host` or `--public-url` if it is yours"
+_ONCE = "send one Host, and at most one Origin"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -41,13 +42,18 @@ class HostCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] == "http":
-            host = header(scope, b"host")
-            if host is None or not self._is_ours(host):
+            hosts = [value for name, value in scope["headers"] if name == b"host"]
+            origins = [value for name, value in scope["headers"] if name == b"origin"]
+            if len(hosts) > 1 or len(origins) > 1:
+                # Whoever is in front of us may have judged by the other one.
+                twice = Incorrect("gate.repeated", "Host or Origin is repeated", hint=_ONCE)
+                await refuse(scope, send, 400, INVALID_REQUEST, twice)
+                return
+            if not hosts or not self._is_ours(hosts[0]):
                 problem = Incorrect("gate.host", "this Host is not served here", hint=_HINT)
                 await refuse(scope, send, 421, INVALID_REQUEST, problem)
                 return
-            origin = header(scope, b"origin")
-            if origin is not None and not self._is_welcome(origin):
+            if origins and not self._is_welcome(origins[0]):
                 no = Forbidden("gate.origin", "this Origin is not allowed", hint=_HINT)
                 await refuse(scope, send, 403, INVALID_REQUEST, no)
                 return

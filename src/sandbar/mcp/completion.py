@@ -13,9 +13,11 @@ from sandbar.mcp.resources import TEMPLATE, named
 from sandbar.mcp.service import Service
 from sandbar.mcp.wire import complete
 from sandbar.model import Introspection
-from sandbar.packs import complete_argument
+from sandbar.packs import complete_argument, prompts
 
 VALUES_MAX = 100
+
+_NO_DATA = frozenset({"dt/Class", "dt/Property", "pack/Pack", "prompt/Prompt"})
 
 
 class Completion:
@@ -46,7 +48,9 @@ class Completion:
         if isinstance(params.ref, types.PromptReference):
             code = exchange.database.offer.code
             listed = complete_argument(db, code, params.ref.name, name, begun)
-            return listed or _named(db, schema, name, begun, given)
+            if listed or not _asks_for(db, params.ref.name, name):
+                return listed
+            return _named(db, schema, name, begun, given)
         if str(params.ref.uri) != TEMPLATE:
             return []
         classes = [each for each in schema.classes() if db.sees(each)]
@@ -57,6 +61,12 @@ class Completion:
             ns = given.get("ns")
             return [n for space, n in inside if n.startswith(begun) and ns in (None, space)]
         return _idents(db, schema, begun, given) if name == "ident" else []
+
+
+def _asks_for(db: Guarded, prompt: str, argument: str) -> bool:
+    """Whether a prompt has this argument."""
+    asked = [one.arguments for one in prompts(db) if prompt in (one.name, one.ident)]
+    return any(each.name == argument for arguments in asked for each in arguments)
 
 
 def _named(
@@ -80,6 +90,8 @@ def _idents(db: Guarded, schema: Introspection, begun: str, given: dict[str, str
         cls = given["class"].removeprefix(":")
     if cls not in schema.classes() or not db.sees(cls):
         return []
-    hidden = ("dt/Class", "dt/Property", *protected_roots(schema)) if cls == "dt/Resource" else ()
+    hidden: frozenset[str] = frozenset()
+    if cls == "dt/Resource":
+        hidden = protected_roots(schema) | (_NO_DATA & frozenset(schema.classes()))
     page = named(db, cls, begun=begun, hidden=hidden, limit=VALUES_MAX + 1)
     return [entity.ident for entity in page.items if entity.ident is not None]

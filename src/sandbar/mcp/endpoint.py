@@ -44,6 +44,7 @@ from sandbar.mcp.exchange import (
 )
 from sandbar.mcp.folding import Fold
 from sandbar.mcp.frames import (
+    Message,
     Receive,
     Scope,
     Send,
@@ -54,6 +55,7 @@ from sandbar.mcp.frames import (
 )
 from sandbar.mcp.server import McpServer
 from sandbar.mcp.service import Service
+from sandbar.mcp.sessions import IDLE_S, Transports
 from sandbar.mcp.sse import open_stream, open_subscription
 from sandbar.mcp.tools import is_point_read
 from sandbar.mcp.wire import (
@@ -67,6 +69,7 @@ from sandbar.mcp.wire import (
 _VERSION = b"mcp-protocol-version"
 _SESSION = b"mcp-session-id"
 _STREAM = b"text/event-stream"
+_LISTEN = "subscriptions/listen"  # its answer is a stream, whatever a client accepts
 _BOTH = b"application/json, text/event-stream"
 _METHODS = b"GET, POST, DELETE"
 
@@ -80,8 +83,10 @@ class Endpoint:
         self._server = McpServer(Service(database, listing))
         # The gate has limited the body already, for all roads alike.
         self._manager = StreamableHTTPSessionManager(
-            self._server.sdk, max_request_body_size=sys.maxsize
+            self._server.sdk, max_request_body_size=sys.maxsize, session_idle_timeout=IDLE_S
         )
+        self._sessions = self._server.service.sessions
+        self._sessions.follow(Transports.of(self._manager))
         # Point reads are answered at once and say nothing before: without the SDK's watch for
         # hang-ups, which costs more than the read itself.
         self._quick_manager = StreamableHTTPSessionManager(
@@ -121,7 +126,7 @@ class Endpoint:
         elif scope["method"] == "POST":
             await self._post(scope, headers, receive, send)
         elif scope["method"] in ("GET", "DELETE"):
-            await self._session(scope, receive, send)
+            await self._session(scope, headers, receive, send)
         else:
             await send_bytes(send, b"", 405, [(b"allow", _METHODS)])
 
@@ -138,14 +143,27 @@ class Endpoint:
                 await refuse(scope, send, PARSE_ERROR, "Parse error")
                 return
             receive = replay(body, receive)
-            can_stream = _STREAM in dict(scope["headers"]).get(b"accept", b"")
-            if not can_stream or self._is_point_read(message):
+            if self._is_point_read(message):
                 manager = self._quick_manager
+            elif _STREAM not in dict(scope["headers"]).get(b"accept", b""):
+                if isinstance(message, dict) and message.get("method") == _LISTEN:
+                    await refuse(scope, send, INVALID_REQUEST, "A stream must be accepted", 406)
+                    return
+                send = Fold(send)
         await self._hand_over(scope, "modern", receive, send, accept=_BOTH, manager=manager)
 
-    async def _session(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _session(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        session, caller = _session_id(headers), scope["state"]["caller"]
         whole = Whole(send)
-        await self._hand_over(scope, "session", receive, whole)
+
+        async def begun(message: Message) -> None:
+            await whole(message)
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                self._sessions.listen(session)
+
+        if scope["method"] == "DELETE":
+            self._sessions.leave(session, caller)  # before a read can take the short way again
+        await self._hand_over(scope, "session", receive, begun)
         await whole.finish()  # the SDK leaves a stream open when the server goes down
 
     async def _post(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
@@ -169,7 +187,8 @@ class Endpoint:
             onward = send if can_stream else Fold(send)
             scope = {**scope, "state": {**scope["state"], "is_folded": not can_stream}}
             receive = replay(completed(message) if is_greeting else body, receive)
-            await self._hand_over(scope, "session", receive, onward, accept=_BOTH)
+            with self._sessions.serving(_session_id(headers), scope["state"]["caller"]):
+                await self._hand_over(scope, "session", receive, onward, accept=_BOTH)
         else:
             await self._bare(scope, message, accept, receive, send)
 
@@ -180,7 +199,7 @@ class Endpoint:
         if "id" not in message or not self._is_point_read(message):
             return False
         caller: Caller = scope["state"]["caller"]
-        session = self._server.service.sessions.use(headers[_SESSION].decode("latin-1"), caller)
+        session = self._sessions.use(_session_id(headers), caller)
         if session is None:
             return False
         scope = {**scope, "state": {**scope["state"], "road": "session"}}
@@ -302,6 +321,10 @@ def _normalised(scope: Scope) -> Headers:
     """The headers without stray white space; some parsers keep it."""
     scope["headers"] = [(name, value.strip()) for name, value in scope["headers"]]
     return dict(reversed(scope["headers"]))  # the first of two counts, as it does for the SDK
+
+
+def _session_id(headers: Headers) -> str:
+    return headers.get(_SESSION, b"").decode("latin-1")
 
 
 def _user(caller: Caller) -> AuthenticatedUser:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -16,6 +16,7 @@ from sandbar.errors import Forbidden, NotFound, Problem
 from sandbar.mcp.cursors import read_cursor, write_cursor
 from sandbar.mcp.exchange import Exchange, exchange_of
 from sandbar.mcp.service import Service
+from sandbar.mcp.streams import Watched
 from sandbar.mcp.wire import (
     INVALID_PARAMS,
     RESOURCE_NOT_FOUND,
@@ -40,7 +41,7 @@ def named(
     cls: str,
     *,
     begun: str = "",
-    hidden: Sequence[str] = (),
+    hidden: Collection[str] = (),
     limit: int = PAGE_RESOURCES,
     cursor: str | None = None,
 ) -> Page:
@@ -165,12 +166,15 @@ class Resources:
                     return entity
         raise missing(exchange, uri)
 
-    def watched(self, exchange: Exchange, uri: str) -> int | None:
-        """The entity to watch for a subscription; None for a resource that never changes."""
+    def watched(self, exchange: Exchange, uri: str) -> Watched:
+        """What to watch for a subscription; nothing for a resource that never changes."""
         if uri.startswith(SCHEME):
-            return self.find(exchange, uri).entity_id
+            entity = self.find(exchange, uri)
+            identifier = unquote(uri.removeprefix(SCHEME).split("/", 2)[2])
+            is_named = isinstance(_names(identifier)[0], str)
+            return entity.entity_id, entity.ident if is_named else None
         self._contents(exchange, uri)
-        return None
+        return None, None
 
 
 def _is_access(entity: Entity, protected: frozenset[str]) -> bool:

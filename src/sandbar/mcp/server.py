@@ -155,12 +155,13 @@ class McpServer:
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
         """Begin a session's stream, and tell newcomers what this workspace holds."""
-        result = await call_next(ctx)
-        if ctx.method == "notifications/initialized":
+        if ctx.method in ("initialize", "notifications/initialized"):
             await self.subscriptions.begin_session(ctx)
-        elif ctx.method == "initialize" and isinstance(result, dict):
+        result = await call_next(ctx)
+        if ctx.method == "initialize" and isinstance(result, dict):
             exchange = exchange_of(ctx, self.service)
             text = await self.service.read(exchange, lambda: instructions_for(exchange))
+            self.subscriptions.agree(ctx, result["protocolVersion"])
             return {**result, "instructions": text}
         return result
 

@@ -28,7 +28,7 @@ class Service:
         self.listing = listing  # what `tools/list` shows unless the URL asks for more or less
         self.local_caller: Caller = local_caller(database.workspace_name)
         self.runner = Runner()
-        self.streams = Streams(database.hub)
+        self.streams = Streams(database.hub, self._changed_at)
         self.sessions = Sessions()
         self.reads_inline = database.reads_in_microseconds
 
@@ -39,6 +39,9 @@ class Service:
     def database(self, workspace: str) -> Database:
         """The workspace of an identified caller."""
         return self._database.in_workspace(workspace)
+
+    def _changed_at(self, workspace: str, id: int) -> int:
+        return self.database(workspace).workspace.get(id).t
 
     async def read(self, exchange: Exchange, work: Callable[[], T]) -> T:
         """Read something that may take a while."""

@@ -25,6 +25,7 @@ from sandbar.mcp.subscriptions import OpenStream, too_many
 from sandbar.mcp.wire import INVALID_PARAMS, protocol_error
 
 _QUIET_S = 15.0
+_RETRY_AFTER_S = b"10"
 
 
 async def open_stream(server: McpServer, exchange: Exchange, receive: Receive, send: Send) -> None:
@@ -44,9 +45,9 @@ async def open_subscription(
     uri = (message.get("params") or {}).get("uri")
     if not isinstance(uri, str):
         raise MCPError(INVALID_PARAMS, "Invalid request parameters")
-    id = await server.service.read(exchange, lambda: server.resources.watched(exchange, uri))
+    watched = await server.service.read(exchange, lambda: server.resources.watched(exchange, uri))
     stream = Stream(exchange.caller, frozenset())
-    stream.watch(id, uri)
+    stream.watch(uri, watched)
     first = {"jsonrpc": "2.0", "id": message["id"], "result": {}}
     await _serve(server, exchange, stream, first, receive, send)
 
@@ -62,7 +63,9 @@ async def _serve(
     if not await server.service.streams.open(stream):
         error = protocol_error(too_many(), exchange.version, exchange.request_id).error
         shown = error.model_dump(by_alias=True, mode="json", exclude_none=True)
-        await send_json(send, {"jsonrpc": "2.0", "id": None, "error": shown}, 429)
+        id = None if first is None else first["id"]
+        body = {"jsonrpc": "2.0", "id": id, "error": shown}
+        await send_json(send, body, 429, (b"retry-after", _RETRY_AFTER_S))
         return
     try:
         await begin_stream(send)

@@ -13,11 +13,10 @@ from sandbar.mcp.service import Service
 
 def serve_stdio(database: Database, listing: Listing = "default") -> None:
     """Serve one client until it hangs up; whoever can open the file may do everything in it."""
-    anyio.run(_serve, database, listing)
+    anyio.run(_serve, McpServer(Service(database, listing)))
 
 
-async def _serve(database: Database, listing: Listing) -> None:
-    server = McpServer(Service(database, listing))
+async def _serve(server: McpServer) -> None:
     async with anyio.create_task_group() as tasks, stdio_server() as (incoming, outgoing):
         server.subscriptions.serve_in(tasks)
         await server.sdk.run(incoming, outgoing, server.sdk.create_initialization_options())

@@ -2,18 +2,21 @@
 
 News arrive on a thread of the hub and are noted here on the event loop. A stream keeps no queue:
 it remembers which lists have changed and which of its resources, so that a slow reader costs
-nothing and is told everything once.
+nothing and is told everything once. It ends with the account that opened it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import anyio
 import anyio.to_thread
 
+from sandbar import clock
 from sandbar.access import Caller
+from sandbar.errors import Problem
 from sandbar.notify import Hub, News, Subscription
 
 STREAMS_PER_CALLER = 100
@@ -25,84 +28,120 @@ RESOURCES = "notifications/resources/list_changed"
 UPDATED = "notifications/resources/updated"
 
 _PROMPT_CLASSES = frozenset({"prompt/Prompt", "workflow/Definition"})
+_CLOCK_MAY_STEP_S = 60.0  # look again at whether an account has expired
 
 Notice = tuple[str, dict[str, Any] | None]
+# The entity behind a URI, and its ident if the URI names that: the next to bear it is meant, too.
+Watched = tuple[int | None, str | None]
 
 
 class Stream:
     """One open stream: whose it is, what it wants, and what is due to it."""
 
+    is_limited: ClassVar[bool] = True  # a caller has only so many of these
+
     def __init__(self, caller: Caller, lists: frozenset[str]) -> None:
         self.caller = caller
         self.lists = lists
-        self.is_closed = False
-        self._watched: dict[int, set[str]] = {}
+        self.ended = anyio.Event()
+        self._uris: set[str] = set()
+        self._by_id: dict[int, set[str]] = {}
+        self._by_ident: dict[str, set[str]] = {}
         self._due_lists: dict[str, None] = {}
         self._due_uris: dict[str, None] = {}
         self._wake = anyio.Event()
 
-    def watch(self, id: int | None, uri: str) -> bool:
-        """Be told when an entity changes; False if the stream watches too many already."""
-        if sum(map(len, self._watched.values())) >= WATCHED_PER_STREAM:
+    def watch(self, uri: str, watched: Watched) -> bool:
+        """Be told when a resource changes; False if the stream watches too many already."""
+        id, ident = watched
+        if id is None:
+            return True  # it never changes
+        if uri not in self._uris and len(self._uris) >= WATCHED_PER_STREAM:
             return False
-        if id is not None:
-            self._watched.setdefault(id, set()).add(uri)
+        self._uris.add(uri)
+        self._by_id.setdefault(id, set()).add(uri)
+        if ident is not None:
+            self._by_ident.setdefault(ident, set()).add(uri)
         return True
 
     def unwatch(self, uri: str) -> None:
         """Be told no more about this resource."""
-        for uris in self._watched.values():
-            uris.discard(uri)
-        self._watched = {id: uris for id, uris in self._watched.items() if uris}
+        self._uris.discard(uri)
+        self._by_id = _without(self._by_id, uri)
+        self._by_ident = _without(self._by_ident, uri)
         self._due_uris.pop(uri, None)
 
     def note(self, news: News) -> None:
         """Remember what of a commit concerns this stream."""
         changed = _lists_changed(news) & self.lists
         self._due_lists.update(dict.fromkeys(sorted(changed)))
-        if news.is_partial:
-            changed_ids = set(self._watched)
-        else:
-            changed_ids = {entity.id for entity in news.entities} & set(self._watched)
-        for id in sorted(changed_ids):
-            self._due_uris.update(dict.fromkeys(sorted(self._watched[id])))
-        if self._due_lists or self._due_uris:
-            self._wake.set()
+        uris = set(self._uris) if news.is_partial else set()
+        for entity in news.entities if self._uris else ():
+            uris |= self._by_id.get(entity.id, set())
+            if entity.ident is not None:
+                uris |= self._by_ident.get(entity.ident, set())
+        self._due_uris.update(dict.fromkeys(sorted(uris)))
+        self._stir()
+
+    def give_back(self, notices: list[Notice]) -> None:
+        """These could not be told: they are due still."""
+        self._due_lists.update((method, None) for method, params in notices if params is None)
+        uris = (params["uri"] for _, params in notices if params is not None)
+        self._due_uris.update((uri, None) for uri in uris if uri in self._uris)
+        self._stir()
 
     def close(self) -> None:
         """End the stream; whoever waits for its news is woken."""
-        self.is_closed = True
+        self.ended.set()
         self._wake.set()
 
-    async def due(self, timeout_s: float) -> list[Notice] | None:
-        """Wait for news: what to tell, nothing after a quiet while, None when it has ended."""
-        with anyio.move_on_after(timeout_s):
-            await self._wake.wait()
-        if self.is_closed:
-            return None
-        self._wake = anyio.Event()
+    @property
+    def is_closed(self) -> bool:
+        """Whether it has ended."""
+        return self.ended.is_set()
+
+    async def stirred(self) -> None:
+        """Wait until something is due, or the stream has ended."""
+        await self._wake.wait()
+
+    def take(self) -> list[Notice]:
+        """What to tell now; it is due no longer."""
+        if not self.is_closed:
+            self._wake = anyio.Event()
         notices: list[Notice] = [(method, None) for method in self._due_lists]
         notices += [(UPDATED, {"uri": uri}) for uri in self._due_uris]
         self._due_lists, self._due_uris = {}, {}
         return notices
 
+    async def due(self, timeout_s: float) -> list[Notice] | None:
+        """Wait for news: what to tell, nothing after a quiet while, None when it has ended."""
+        with anyio.move_on_after(timeout_s):
+            await self.stirred()
+        return None if self.is_closed else self.take()
+
+    def _stir(self) -> None:
+        if self._due_lists or self._due_uris:
+            self._wake.set()
+
 
 class Streams:
     """All open streams, by workspace. Lives on the event loop."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, changed_at: Callable[[str, int], int]) -> None:
+        """`changed_at` says when an entity of a workspace last changed; it may block."""
         self._hub = hub
+        self._changed_at = changed_at
         self._open: dict[str, set[Stream]] = {}
         self._subscriptions: dict[str, Subscription] = {}
         self._subscribing = anyio.Lock()
+        self._expiring: dict[Stream, asyncio.TimerHandle] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def open(self, stream: Stream) -> bool:
         """Begin to tell a stream; False if its caller has too many open."""
         workspace = stream.caller.workspace
         beside = self._open.setdefault(workspace, set())
-        mine = [each for each in beside if each.caller.principal == stream.caller.principal]
-        if len(mine) >= STREAMS_PER_CALLER:
+        if stream.is_limited and len(self._limited(stream.caller)) >= STREAMS_PER_CALLER:
             return False
         beside.add(stream)
         is_told = False
@@ -117,6 +156,8 @@ class Streams:
         finally:
             if not is_told:  # its client hung up meanwhile
                 self.close(stream)
+        if is_told:
+            self._expire(stream)
         return True
 
     def close(self, stream: Stream) -> None:
@@ -125,6 +166,8 @@ class Streams:
         beside = self._open.get(workspace, set())
         beside.discard(stream)
         stream.close()
+        if (timer := self._expiring.pop(stream, None)) is not None:
+            timer.cancel()
         if not beside and workspace in self._subscriptions:
             self._subscriptions.pop(workspace).close()
             self._open.pop(workspace, None)
@@ -137,24 +180,74 @@ class Streams:
             if isinstance(stream, kind) and stream.caller.principal == caller.principal
         ]
 
+    def _limited(self, caller: Caller) -> list[Stream]:
+        return [stream for stream in self.of(caller, Stream) if stream.is_limited]
+
     def close_all(self) -> None:
         """The server is going down."""
         for beside in list(self._open.values()):
             for stream in list(beside):
                 self.close(stream)
 
+    def _expire(self, stream: Stream) -> None:
+        """End a stream when its account does."""
+        expires_us = stream.caller.expires_us
+        if expires_us is None:
+            return
+        left_s = (expires_us - clock.now_us()) / 1e6
+        if left_s <= 0:
+            self.close(stream)
+        else:
+            self._expiring[stream] = asyncio.get_running_loop().call_later(
+                min(left_s, _CLOCK_MAY_STEP_S), self._expire, stream
+            )
+
+    # --- news --------------------------------------------------------------------------------
+
     def _hear(self, news: News) -> None:
         """On a thread of the hub."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(self._tell, news)
+            loop.call_soon_threadsafe(self._check, news)
 
-    def _tell(self, news: News) -> None:
+    def _check(self, news: News) -> None:
+        """Find out which accounts the news have touched, in a thread if they do not say it."""
+        if not news.is_partial:
+            self._tell(news, {entity.id for entity in news.entities})
+            return
+        callers = [stream.caller for stream in self._open.get(news.workspace, ())]
+        accounts = {one.account_id for one in callers if one.account_id is not None}
+        if _may_be_anything(news):
+            self._tell(news, accounts)
+            return
+        assert self._loop is not None
+        touched = self._loop.run_in_executor(None, self._touched, news, accounts)
+        touched.add_done_callback(lambda found: self._tell(news, found.result()))
+
+    def _touched(self, news: News, accounts: set[int]) -> set[int]:
+        return {account for account in accounts if self._is_touched(news, account)}
+
+    def _is_touched(self, news: News, account: int) -> bool:
+        try:
+            return self._changed_at(news.workspace, account) >= news.t
+        except Problem:
+            return True  # it is gone, or nobody can tell
+
+    def _tell(self, news: News, touched: set[int]) -> None:
         for stream in list(self._open.get(news.workspace, ())):
-            if _ends(stream.caller, news):
+            if stream.caller.account_id in touched:
                 self.close(stream)  # the client signs in again, if it still can
             else:
                 stream.note(news)
+
+
+def _without(watched: dict[Any, set[str]], uri: str) -> dict[Any, set[str]]:
+    return {key: rest for key, uris in watched.items() if (rest := uris - {uri})}
+
+
+def _may_be_anything(news: News) -> bool:
+    """Whether a backup was restored, or what was committed could not be read."""
+    return news.is_partial and news.is_schema and not news.entities
 
 
 def _lists_changed(news: News) -> set[str]:
@@ -166,8 +259,3 @@ def _lists_changed(news: News) -> set[str]:
     if any(entity.ident is not None and entity.kind != "updated" for entity in news.entities):
         changed.add(RESOURCES)
     return changed
-
-
-def _ends(caller: Caller, news: News) -> bool:
-    """Whether the account behind a stream has changed: it may have been revoked."""
-    return any(entity.id == caller.account_id for entity in news.entities)

@@ -12,11 +12,19 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from sandbar.errors import Incorrect, TooMany
+from sandbar.faults import log_fault
 from sandbar.mcp.exchange import Exchange, exchange_of
 from sandbar.mcp.resources import Resources
 from sandbar.mcp.service import Service, connection_of
-from sandbar.mcp.sessions import Session
-from sandbar.mcp.streams import PROMPTS, RESOURCES, TOOLS, Notice, Stream
+from sandbar.mcp.streams import (
+    PROMPTS,
+    RESOURCES,
+    TOOLS,
+    WATCHED_PER_STREAM,
+    Notice,
+    Stream,
+    Watched,
+)
 from sandbar.mcp.wire import complete, protocol_error
 
 _QUIET_S = 15.0
@@ -32,6 +40,8 @@ _NOTIFICATIONS: dict[str, Any] = {
 
 class SessionStream(Stream):
     """A session's standing stream: it hears of all lists, and of what it subscribes to."""
+
+    is_limited = False  # sessions are
 
 
 class OpenStream(Stream):
@@ -53,26 +63,56 @@ class Subscriptions:
     # --- sessions ----------------------------------------------------------------------------
 
     async def begin_session(self, ctx: ServerRequestContext[Any, Any]) -> None:
-        """A session is ready: tell it of changes until it ends."""
+        """A session is asked for: from now on nothing is lost that it might want to hear of."""
         connection = connection_of(ctx)
-        if _STREAM in connection.state or not connection.has_standalone_channel:
+        begun: Stream | None = connection.state.get(_STREAM)
+        if (begun and not begun.is_closed) or not connection.has_standalone_channel:
             return
         caller = exchange_of(ctx, self._service).caller
+        stream = connection.state[_STREAM] = SessionStream(caller, _ALL_LISTS)
+        connection.exit_stack.callback(self._service.streams.close, stream)
         if connection.session_id is not None:
-            session = Session(caller, connection.protocol_version)
-            self._service.sessions.begin(connection.session_id, session)
             connection.exit_stack.callback(self._service.sessions.end, connection.session_id)
-        stream = SessionStream(caller, _ALL_LISTS)
-        if await self._service.streams.open(stream):
-            assert self._tasks is not None
-            connection.state[_STREAM] = stream
-            connection.exit_stack.callback(self._service.streams.close, stream)
-            self._tasks.start_soon(self._serve_session, stream, connection)
+            await self._service.sessions.begin(connection.session_id, caller)
+        await self._service.streams.open(stream)
+        assert self._tasks is not None
+        self._tasks.start_soon(self._serve_session, stream, connection)
+
+    def agree(self, ctx: ServerRequestContext[Any, Any], version: str) -> None:
+        """Client and server speak the same version: the session can be used."""
+        connection = connection_of(ctx)
+        if connection.session_id is not None:
+            self._service.sessions.agree(connection.session_id, version)
 
     async def _serve_session(self, stream: Stream, connection: Any) -> None:
-        while (notices := await stream.due(_QUIET_S)) is not None:
-            for method, params in notices:
-                await connection.notify(method, params)
+        """Tell a session of changes until its stream ends: then it is over, and its client knows.
+
+        Its account has changed, say. Left open it would be deaf, and the client none the wiser.
+        """
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._tell_session, stream, connection)
+            await stream.ended.wait()
+            tasks.cancel_scope.cancel()
+        if connection.session_id is not None:
+            await self._service.sessions.terminate(connection.session_id)
+
+    async def _tell_session(self, stream: Stream, connection: Any) -> None:
+        sessions, id = self._service.sessions, connection.session_id
+        try:
+            await connection.initialized.wait()
+            while not stream.is_closed:
+                await stream.stirred()
+                await sessions.until_listening(id)
+                notices = stream.take()
+                for method, params in notices:
+                    await connection.notify(method, params)
+                if not sessions.is_listening(
+                    id
+                ):  # it was cut off meanwhile: rather twice than never
+                    stream.give_back(notices)
+        except Exception as error:  # noqa: BLE001 - one session ends, and not the server
+            log_fault("mcp.session-failed", error)
+            self._service.streams.close(stream)
 
     async def subscribe(
         self, ctx: ServerRequestContext[Any, Any], params: types.SubscribeRequestParams
@@ -80,9 +120,9 @@ class Subscriptions:
         """Tell the session (or the caller's open streams) when a resource changes."""
         exchange = exchange_of(ctx, self._service)
         uri = str(params.uri)
-        id = await self._service.read(exchange, lambda: self._resources.watched(exchange, uri))
+        watched = await self._service.read(exchange, lambda: self._resources.watched(exchange, uri))
         for stream in self._mine(ctx, exchange):
-            if not stream.watch(id, uri):
+            if not stream.watch(uri, watched):
                 raise protocol_error(too_many(), exchange.version, exchange.request_id)
         return {}
 
@@ -120,14 +160,14 @@ class Subscriptions:
         exchange = exchange_of(ctx, self._service)
         wanted = params.notifications
         stream = Stream(exchange.caller, _wanted_lists(wanted))
-        honoured = _honoured(wanted)
-        for uri in honoured.get("resourceSubscriptions", ())[:]:
-            if not await self._watch(exchange, stream, uri):
-                honoured["resourceSubscriptions"].remove(uri)
         if not await self._service.streams.open(stream):
             raise protocol_error(too_many(), exchange.version, exchange.request_id)
         meta = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
         try:
+            honoured = _honoured(wanted)
+            if wanted.resource_subscriptions:
+                uris = [str(uri) for uri in wanted.resource_subscriptions]
+                honoured["resourceSubscriptions"] = await self._watch(exchange, stream, uris)
             await self._acknowledge(ctx, honoured, meta)
             while (notices := await stream.due(_QUIET_S)) is not None:
                 for notice in notices:
@@ -136,13 +176,20 @@ class Subscriptions:
             self._service.streams.close(stream)
         return complete(exchange.version, {"_meta": meta})
 
-    async def _watch(self, exchange: Exchange, stream: Stream, uri: str) -> bool:
-        """Whether the caller may watch this resource; others are left out of the answer."""
-        try:
-            id = await self._service.read(exchange, lambda: self._resources.watched(exchange, uri))
-        except MCPError:
-            return False
-        return stream.watch(id, uri)
+    async def _watch(self, exchange: Exchange, stream: Stream, uris: list[str]) -> list[str]:
+        """Which of these are watched now; what is too much or unknown is left out."""
+        few = list(dict.fromkeys(uris))[:WATCHED_PER_STREAM]
+        found = await self._service.read(exchange, lambda: self._watchable(exchange, few))
+        return [uri for uri, watched in found if stream.watch(uri, watched)]
+
+    def _watchable(self, exchange: Exchange, uris: list[str]) -> list[tuple[str, Watched]]:
+        found = []
+        for uri in uris:
+            try:
+                found.append((uri, self._resources.watched(exchange, uri)))
+            except MCPError:
+                continue  # nothing that this caller may watch
+        return found
 
     async def _acknowledge(
         self, ctx: ServerRequestContext[Any, Any], honoured: dict[str, Any], meta: dict[str, Any]
@@ -183,8 +230,6 @@ def _honoured(wanted: types.SubscriptionFilter) -> dict[str, Any]:
         honoured["promptsListChanged"] = True
     if wanted.resources_list_changed:
         honoured["resourcesListChanged"] = True
-    if wanted.resource_subscriptions:
-        honoured["resourceSubscriptions"] = [str(uri) for uri in wanted.resource_subscriptions]
     return honoured
 
 

@@ -59,8 +59,8 @@ def read_cursor(word: str, question: str, epoch: int) -> Cursor:
     if cursor.question != question:
         raise Incorrect(
             "cursor.other-query",
-            "this cursor belongs to another query",
-            hint="repeat the query exactly, or start again without a cursor",
+            "this cursor belongs to another call",
+            hint="repeat the call with the same arguments, or start again without a cursor",
         )
     if cursor.epoch != epoch:
         raise Conflict(

@@ -75,13 +75,18 @@ def _likely(name: str, candidates: Iterable[str]) -> list[str]:
         elif own[:2] == last[:2] and abs(len(candidate) - len(name)) <= 3:
             alike.append(candidate)
     if len(related) > _COMPARED_MAX:
-        related.sort(key=lambda near: _first_difference(near, name), reverse=True)
+        related.sort(key=lambda near: _shared_ends(near, name), reverse=True)
     return (related + alike)[:_COMPARED_MAX]
 
 
-def _first_difference(one: str, other: str) -> int:
-    same = zip(one, other, strict=False)
-    return next((at for at, (a, b) in enumerate(same) if a != b), min(len(one), len(other)))
+def _shared_ends(one: str, other: str) -> int:
+    """How many characters two names have in common before and after they differ."""
+    return _shared_start(one, other) + _shared_start(one[::-1], other[::-1])
+
+
+def _shared_start(one: str, other: str) -> int:
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 def data_of(findings: list[Finding]) -> list[dict[str, Any]]:

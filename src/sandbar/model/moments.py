@@ -33,13 +33,21 @@ def moment_t(moment: Moment, now_t: int, ledger: _Ledger) -> int:
         if not 0 <= moment <= now_t:
             raise _still_to_come(moment, now_t)
         return moment
-    text = str(_INSTANT.decode(moment))
+    text = _instant(moment)
     parsed = datetime.fromisoformat(text).astimezone(UTC)
     instant_us = clock.instant_us(parsed)
     # Transactions may run ahead of this machine's clock; what they reached is past all the same.
     if instant_us > max(clock.now_us(), ledger.state.instant_us):
         raise _still_to_come(text, now_t)
     return ledger.transaction_at(instant_us)
+
+
+def _instant(moment: object) -> str:
+    try:
+        return str(_INSTANT.decode(moment))
+    except Incorrect as problem:
+        hint = f"{problem.hint}, or a transaction number such as 42"
+        raise Incorrect(problem.code, f"as-of: {problem.message}", hint=hint) from None
 
 
 def _still_to_come(moment: int | str, now_t: int) -> Incorrect:

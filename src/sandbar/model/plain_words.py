@@ -33,8 +33,10 @@ def said_plainly(name: str, error: Exception) -> str:
         text = text[: place.start()]
     if (expected := _EXPECTED.fullmatch(text)) is not None:
         wanted, got, bounds = expected.groups()
-        is_got = f", got {_in_words(got)}" if got else f" {bounds}"
-        return f"{name}: expected {_in_words(wanted)}{is_got}"
+        if wanted.startswith("int") and got == "float":
+            return f"{name}: expected a whole number, got a fraction"
+        rest = f", got {_in_words(got)}" if got else f" {bounds}"
+        return f"{name}: expected {_in_words(wanted)}{rest}"
     if (value := _VALUE.fullmatch(text)) is not None:
         return f"{name}: {value[1][:80]} is none of its values"
     if isinstance(error, msgspec.DecodeError) and not isinstance(error, msgspec.ValidationError):

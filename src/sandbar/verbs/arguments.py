@@ -9,6 +9,7 @@ import msgspec
 from msgspec import inspect
 
 from sandbar.errors import Incorrect, Problem
+from sandbar.model import Finding as SlotFinding
 from sandbar.model import did_you_mean, said_plainly, what_it_takes
 
 _SHOWN_MAX = 80
@@ -187,16 +188,17 @@ def _findings_about(argument: str, problem: Problem, known: list[Finding]) -> li
     """What a problem has found, as findings about an argument; what is known is not repeated."""
     said = {finding.message for finding in known}
     alone = {"code": problem.code, "message": problem.message, "hint": problem.hint}
+    found = msgspec.convert(problem.data.get("findings") or [alone], list[SlotFinding])
     return [
         Finding(
             argument=argument,
-            code=one["code"],
-            message=one["message"],
-            slot=one.get("slot"),
-            hint=one.get("hint"),
+            code=one.code,
+            message=one.message,
+            slot=one.slot,
+            hint=one.hint,
         )
-        for one in problem.data.get("findings") or [alone]
-        if one["message"] not in said
+        for one in found
+        if one.message not in said
     ]
 
 

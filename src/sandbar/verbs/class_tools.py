@@ -97,7 +97,7 @@ def read_class_call(schema: Introspection, cls: str, given: Any) -> ClassCall:
 
 def slots_by_ident(schema: Introspection, cls: Any, slots: dict[str, Any]) -> dict[str, Any]:
     """The slots of an entity under their idents: the keys of its class's tool are as good."""
-    if all("/" in key for key in slots):
+    if all("/" in str(key) for key in slots):
         return slots
     try:
         keys = _keys(schema, schema.ident(cls))

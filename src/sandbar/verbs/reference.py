@@ -20,10 +20,12 @@ Made from the catalogue by `make docs`; do not edit.
 Every verb can be called under three spellings: `entity.create`, `sandbar.entity.create` and
 `sandbar_entity_create`. Arguments in **bold** are required. Where an entity is named, `entity`,
 `id` and `ident` are the same argument; its value is an id, an ident (a leading colon is accepted)
-or `{unique slot: value}`. `attributes` and `slots` are the same, too. An argument that takes an
-object or an array also takes it as a string of JSON.
+or `{unique slot: value}`. `attributes` and `slots` are the same, too; what is in them is named by
+idents or by the portable keys of class tools (see below). An argument that takes an object or an
+array also takes it as a string of JSON.
 
 Lists are paged: without `limit` a page has at most 32 kB; the answer's `cursor` continues it.
+A cursor goes with the same verb and the same arguments only.
 `as-of` looks at the past, by transaction number (`t`) or instant. Every write takes a `reason`,
 which history keeps, and an `idempotency-key`, which makes a retry safe, and answers with a
 `receipt`.

@@ -76,9 +76,12 @@ def _beside_the_malformed(
     others = [at for at in range(len(operations)) if at not in unread]
     # What refers to something that an unread operation would make is not to blame.
     made = [_whole_word(name) for at in unread for name in _names_made(operations[at])]
-    for finding in context.db.trial([operations[at] for at in others]) if others else ():
-        if not any(name.search(finding["message"]) for name in made):
-            found.append(finding | {"at": others[finding.get("at") or 0]})
+    beside = context.db.trial([operations[at] for at in others]) if others else []
+    found += [
+        finding | {"at": others[finding.get("at") or 0]}
+        for finding in beside
+        if not any(name.search(finding["message"]) for name in made)
+    ]
     found.sort(key=lambda finding: (finding["at"] not in unread, finding["at"]))
     return malformed_operations(msgspec.convert(found, list[Finding]), problem.hint)
 

@@ -117,7 +117,7 @@ def create_entity(
     context: Context, cls: str, slots: dict[str, Any], reason: str | None, key: str | None
 ) -> Created:
     """Make an entity, also on behalf of a class's own tool."""
-    if not all("/" in key for key in slots):
+    if not all("/" in str(key) for key in slots):
         slots = slots_by_ident(context.db.schema(), cls, slots)
     operation = Create(class_=cls, slots=slots)
     written = context.db.transact([operation], reason=reason, idempotency_key=key)
@@ -175,7 +175,7 @@ def delete(context: Context, arguments: DeleteArguments) -> Deleted:
 
 def slots_of_entity(context: Context, entity: Any, slots: dict[str, Any]) -> dict[str, Any]:
     """The slots of an entity under their idents; its class is looked up if that is needed."""
-    if all("/" in key for key in slots):
+    if all("/" in str(key) for key in slots):
         return slots
     try:
         cls = context.db.get(entity).class_

@@ -1,0 +1,466 @@
+"""Connections over real sockets: heads, slowness, numbers, targets, and HTTP/1.0.
+
+Most limits have a control: uvicorn's own protocol, which does not have it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+
+import pytest
+
+from sandbar.gate import HEADER_BYTES_MAX, HostCheck, RequestId
+from sandbar.gate.asgi import Receive, Scope, Send
+from sandbar.gate.connections import (
+    HEADERS_MAX,
+    PIPELINED_MAX,
+    TARGET_BYTES_MAX,
+    Connection,
+)
+from tests.gate.live import echo, serving
+
+HEAD_S = 0.5
+UNREAD_S = 0.3
+START = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
+WHOLE = START + b"Content-Length: 2\r\n\r\n{}"
+
+
+class Hasty(Connection):
+    """The same, with less patience."""
+
+    head_s_max = HEAD_S
+    unread_s_max = UNREAD_S
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """A server with all of this room's limits."""
+    with serving(RequestId(HostCheck(echo)), Hasty, keep_alive_s=2) as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def unlimited() -> Iterator[int]:
+    """uvicorn as it is."""
+    with serving(RequestId(echo), "httptools", keep_alive_s=2) as port:
+        yield port
+
+
+def opened(port: int, timeout: float = 10) -> socket.socket:
+    """A connection."""
+    return socket.create_connection(("127.0.0.1", port), timeout)
+
+
+def said(connection: socket.socket) -> bytes:
+    """Everything until the server hangs up, politely or not."""
+    heard = b""
+    with suppress(ConnectionResetError):
+        while more := connection.recv(65536):
+            heard += more
+    return heard
+
+
+def told(port: int, request: bytes) -> bytes:
+    """What the server says to this, until it hangs up."""
+    with opened(port) as connection:
+        with suppress(ConnectionResetError, BrokenPipeError):
+            connection.sendall(request)
+        return said(connection)
+
+
+def taken(port: int, start: bytes, piece: bytes, pieces: int) -> int:
+    """How many bytes of a head that never ends the server takes before it hangs up."""
+    sent = 0
+    with opened(port) as connection:
+        connection.sendall(start)
+        for _ in range(pieces):
+            try:
+                connection.sendall(piece)
+            except (ConnectionResetError, BrokenPipeError):
+                break
+            sent += len(piece)
+            time.sleep(0.001)
+    return sent
+
+
+def is_served(port: int) -> bool:
+    """Whether somebody else is served as ever."""
+    with opened(port) as connection:
+        connection.sendall(WHOLE)
+        return connection.recv(12) == b"HTTP/1.1 200"
+
+
+# --- heads ---------------------------------------------------------------------------------------
+
+ENDLESS = {
+    "one value": (START + b"X-A: ", b"a" * 16_000),
+    "one name": (START, b"a" * 16_000),
+    "many headers": (START, b"X: a\r\n" * 3_000),
+    "the target": (b"GET /", b"a" * 16_000),
+    "blank lines": (b"", b"\r\n" * 8_000),
+    "trailers": (
+        START + b"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n",
+        b"X: " + b"a" * 16_000 + b"\r\n",
+    ),
+    "one trailer": (
+        START + b"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX: ",
+        b"a" * 16_000,
+    ),
+    "after a request": (WHOLE + START + b"X-A: ", b"a" * 16_000),
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_a_head_that_never_ends_is_cut(port: int, kind: str) -> None:
+    start, piece = ENDLESS[kind]
+    # The limit, one piece that the parser has at once, and what was under way meanwhile.
+    assert taken(port, start, piece, 500) < 1_000_000
+    assert is_served(port)
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_without_the_limits_it_is_not(unlimited: int, kind: str) -> None:
+    start, piece = ENDLESS[kind]
+    assert taken(unlimited, start, piece, 100) == 100 * len(piece)
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "code"),
+    [
+        (b"X: " + b"a" * (HEADER_BYTES_MAX - 200) + b"\r\n\r\n", b"200", b""),
+        (b"X: " + b"a" * (HEADER_BYTES_MAX + 1), b"431", b"gate.headers-too-large"),
+        (b"X: a\r\n" * (HEADERS_MAX - 2) + b"\r\n", b"200", b""),
+        (b"X: a\r\n" * HEADERS_MAX + b"\r\n", b"431", b"gate.headers-too-many"),
+    ],
+)
+def test_the_limits_of_headers(port: int, more: bytes, status: bytes, code: bytes) -> None:
+    answer = told(port, START + b"Connection: close\r\n" + more)
+    assert answer.split()[1] == status
+    assert code in answer
+
+
+def test_the_limit_of_the_target(port: int, unlimited: int) -> None:
+    def get(size: int) -> bytes:
+        rest = b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        return b"GET /" + b"a" * (size - 1) + rest
+
+    assert told(port, get(TARGET_BYTES_MAX)).split()[1] == b"200"
+    refused = told(port, get(TARGET_BYTES_MAX + 1))
+    assert refused.split()[1] == b"414"
+    assert b"gate.target-too-long" in refused
+    assert told(unlimited, get(TARGET_BYTES_MAX + 1)).split()[1] == b"200"
+
+
+def test_a_large_body_is_no_head(port: int) -> None:
+    body = b"x" * 3_000_000
+    head = START + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
+    assert b'"received":3000000' in told(port, head + body)
+    chunk = b"3e8\r\n" + b"x" * 1_000 + b"\r\n"
+    head = START + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    assert b'"received":1000000' in told(port, head + chunk * 1_000 + b"0\r\nX-T: 1\r\n\r\n")
+
+
+def test_trailers_are_no_headers(port: int, unlimited: int) -> None:
+    head = START + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    request = head + b"1\r\nx\r\n0\r\nAuthorization: Bearer x\r\n\r\n"
+    answer = told(port, request)
+    assert b'"received":1' in answer
+    assert b"authorization" not in answer
+    assert b"authorization" in told(unlimited, request)
+
+
+# --- time ----------------------------------------------------------------------------------------
+
+
+def drip(connection: socket.socket, words: bytes) -> None:
+    """One byte after the other until the server has had enough."""
+    with suppress(OSError):
+        for at in range(len(words)):
+            connection.sendall(words[at : at + 1])
+            time.sleep(0.05)
+
+
+SLOW: dict[str, Callable[[socket.socket], None]] = {
+    "nothing": lambda _: None,
+    "half a line": lambda one: one.sendall(b"POST /mcp HT"),
+    "half a head": lambda one: one.sendall(START),
+    "a byte now and then": lambda one: drip(one, START * 10),
+    "blank lines": lambda one: drip(one, b"\r\n" * 100),
+    "half a head after a request": lambda one: one.sendall(WHOLE + START),
+}
+
+
+@pytest.mark.parametrize("kind", SLOW)
+def test_a_head_comes_in_time(port: int, kind: str) -> None:
+    start = time.monotonic()
+    with opened(port) as connection:
+        SLOW[kind](connection)
+        heard = said(connection)
+    # Behind a request the time of an idle connection counts (2 s), as long as nothing more comes.
+    assert HEAD_S * 0.9 <= time.monotonic() - start < 4
+    if kind in ("half a line", "half a head"):
+        assert heard.split()[1] == b"408"
+        assert b"gate.head-too-slow" in heard
+    if kind == "nothing":
+        assert heard == b""
+
+
+def test_without_the_limit_half_a_head_stays(unlimited: int) -> None:
+    with opened(unlimited, 2.5) as connection:
+        connection.sendall(START)
+        with pytest.raises(TimeoutError):
+            connection.recv(1)
+
+
+def test_an_idle_connection_may_be_used_again(port: int) -> None:
+    with opened(port) as connection:
+        for pause_s in (HEAD_S * 2, HEAD_S * 2, 0):
+            connection.sendall(WHOLE)
+            assert connection.recv(4096).split()[1] == b"200"
+            time.sleep(pause_s)
+
+
+async def deaf(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers before it has read anything."""
+    headers = [(b"content-length", b"2")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"{}"})
+
+
+def test_a_body_after_its_answer_comes_in_time() -> None:
+    head = START + b"Content-Length: 1000\r\n\r\n"
+    with serving(deaf, Hasty, keep_alive_s=2) as port:
+        with opened(port) as connection:
+            start = time.monotonic()
+            connection.sendall(head)
+            assert connection.recv(4096).split()[1] == b"200"
+            drip(connection, b"x" * 1_000)
+            assert time.monotonic() - start < 4
+        with opened(port) as connection:  # but one that is whole leaves an idle connection
+            connection.sendall(head)
+            assert connection.recv(4096).split()[1] == b"200"
+            connection.sendall(b"x" * 500)
+            time.sleep(HEAD_S / 2)
+            connection.sendall(b"x" * 500)
+            time.sleep(HEAD_S * 1.5)
+            connection.sendall(head)
+            assert connection.recv(4096).split()[1] == b"200"
+    with serving(deaf, "httptools", keep_alive_s=1) as port, opened(port, 2.5) as connection:
+        connection.sendall(head)  # the control: uvicorn waits for ever
+        assert connection.recv(4096).split()[1] == b"200"
+        connection.sendall(b"x")
+        with pytest.raises(TimeoutError):
+            connection.recv(1)
+
+
+def test_a_stream_behind_such_a_body_is_not_idle() -> None:
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "POST":
+            await deaf(scope, receive, send)
+            return
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await asyncio.sleep(2)
+        await send({"type": "http.response.body", "body": b"the end"})
+
+    with serving(slow, keep_alive_s=1) as port, opened(port) as connection:
+        connection.sendall(START + b"Content-Length: 3\r\n\r\n")
+        assert connection.recv(4096).split()[1] == b"200"
+        stream = b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        connection.sendall(b"xxx" + stream)
+        assert b"the end" in said(connection)
+
+
+@pytest.mark.parametrize(("protocol", "is_cut"), [(Hasty, True), ("httptools", False)])
+def test_a_client_that_does_not_read(protocol: type[Connection] | str, is_cut: bool) -> None:
+    ended = threading.Event()
+
+    async def flood(scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        gone = asyncio.ensure_future(receive())
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        while not gone.done():
+            await send({"type": "http.response.body", "body": b"x" * 65536, "more_body": True})
+            await asyncio.sleep(0)
+        ended.set()
+
+    with serving(flood, protocol) as port:
+        with opened(port) as connection:
+            connection.sendall(WHOLE)
+            assert ended.wait(UNREAD_S * 6) is is_cut
+        assert ended.wait(10)
+
+
+def test_a_client_that_reads_slowly_is_waited_for() -> None:
+    size = 20_000_000
+
+    async def large(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x" * size})
+
+    with serving(large, Hasty) as port, opened(port) as connection:
+        connection.sendall(START + b"Connection: close\r\n\r\n")
+        heard, start = 0, time.monotonic()
+        while more := connection.recv(1_000_000):
+            heard += len(more)
+            time.sleep(0.05)
+    assert heard > size
+    assert time.monotonic() - start > UNREAD_S * 2
+
+
+# --- numbers -------------------------------------------------------------------------------------
+
+
+def test_one_connection_too_many_is_sent_away_and_the_others_are_served() -> None:
+    with serving(echo, connections_max=3) as port, ExitStack() as stack:
+        inside = [stack.enter_context(opened(port)) for _ in range(3)]
+        for connection in inside:
+            connection.sendall(WHOLE)
+            assert connection.recv(4096).split()[1] == b"200"
+        for _ in range(5):
+            refused = told(port, b"")
+            assert refused.split()[1] == b"503"
+            assert b"gate.connections" in refused
+        inside[0].sendall(WHOLE)
+        assert inside[0].recv(4096).split()[1] == b"200"
+        inside.pop().close()
+        time.sleep(0.1)
+        assert is_served(port)
+
+
+def test_requests_wait_in_line_up_to_a_number(port: int) -> None:
+    line = WHOLE * (PIPELINED_MAX - 1) + WHOLE.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
+    assert told(port, line).count(b"HTTP/1.1 200") == PIPELINED_MAX
+    assert told(port, WHOLE * PIPELINED_MAX * 3).count(b"HTTP/1.1 200") <= PIPELINED_MAX
+    assert is_served(port)
+
+
+def test_a_connection_that_always_has_requests_waiting_is_served(port: int) -> None:
+    with opened(port) as connection:
+        for _ in range(30):
+            connection.sendall(WHOLE * 50)
+            heard = b""
+            while heard.count(b"HTTP/1.1 200") < 50:
+                heard += connection.recv(65536)
+
+
+@pytest.mark.parametrize(("protocol", "is_told"), [(Connection, True), ("httptools", False)])
+def test_who_hangs_up_ends_what_is_served_before_others(
+    protocol: type[Connection] | str, is_told: bool
+) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    async def stream(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        begun.set()
+        gone = asyncio.ensure_future(_until_gone(receive))
+        for _ in range(30):
+            await send({"type": "http.response.body", "body": b": ping\n", "more_body": True})
+            await asyncio.sleep(0.05)
+            if gone.done():
+                ended.set()
+                return
+        gone.cancel()
+
+    with serving(stream, protocol) as port:
+        with opened(port) as connection:
+            connection.sendall(START + b"\r\n" + WHOLE)
+            assert begun.wait(10)
+            time.sleep(0.1)
+        assert ended.wait(3) is is_told
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+# --- whose request it is -------------------------------------------------------------------------
+
+LENGTH = b"Content-Length: 2\r\nConnection: close\r\n"
+OURS = b"Host: localhost\r\n"
+
+
+@pytest.mark.parametrize(
+    ("request_line", "headers", "status", "code"),
+    [
+        (b"POST /mcp", OURS, b"200", b""),
+        (b"POST /mcp", OURS + b"Host: evil.com\r\n", b"400", b"gate.repeated"),
+        (b"POST /mcp", OURS + OURS, b"400", b"gate.repeated"),
+        (b"POST /mcp", OURS + b"Origin: http://localhost\r\n", b"200", b""),
+        (
+            b"POST /mcp",
+            OURS + b"Origin: http://localhost\r\nOrigin: http://evil.com\r\n",
+            b"400",
+            b"gate.repeated",
+        ),
+        (b"POST http://localhost/mcp", OURS, b"200", b""),
+        (b"POST http://localhost:8080/mcp", OURS, b"200", b""),
+        (b"POST HTTP://[::1]:80/mcp?a=b", OURS, b"200", b""),
+        (b"POST https://127.0.0.1/mcp", b"Host: evil.com\r\n", b"200", b""),
+        (b"POST http://evil.com/mcp", OURS, b"421", b"gate.host"),
+        (b"POST http://evil.com:80/mcp", b"Host: evil.com:80\r\n", b"421", b"gate.host"),
+        (b"POST http://localhost@evil.com/mcp", OURS, b"421", b"gate.host"),
+        (b"POST http://evil.com@localhost/mcp", OURS, b"421", b"gate.host"),
+        (b"POST http://localhost.evil.com/mcp", OURS, b"421", b"gate.host"),
+        (b"POST http://localhost/mcp", b"", b"421", b"gate.host"),
+        (b"POST http://localhost/mcp", OURS + OURS, b"400", b"gate.repeated"),
+        (b"POST ftp://localhost/mcp", OURS, b"400", b"gate.target"),
+        (b"OPTIONS *", OURS, b"400", b"gate.target"),
+        (b"CONNECT localhost:80", OURS, b"400", b"gate.target"),
+    ],
+)
+def test_the_host_that_is_meant(
+    port: int, request_line: bytes, headers: bytes, status: bytes, code: bytes
+) -> None:
+    answer = told(port, request_line + b" HTTP/1.1\r\n" + headers + LENGTH + b"\r\n{}")
+    assert answer.split()[1] == status
+    assert code in answer
+
+
+def test_without_the_protocol_a_foreign_target_is_served() -> None:
+    with serving(RequestId(HostCheck(echo)), "httptools") as port:
+        foreign = b"POST http://evil.com/mcp HTTP/1.1\r\n" + OURS + LENGTH + b"\r\n{}"
+        assert told(port, foreign).split()[1] == b"200"
+
+
+# --- HTTP/1.0 ------------------------------------------------------------------------------------
+
+
+async def streaming(scope: Scope, receive: Receive, send: Send) -> None:
+    """Three events, and no length."""
+    headers = [(b"content-type", b"text/event-stream")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    for number in range(3):
+        event = b"data: %d\n\n" % number
+        await send({"type": "http.response.body", "body": event, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+EVENTS = b"data: 0\n\ndata: 1\n\ndata: 2\n\n"
+
+
+def test_a_stream_for_http_1_0_ends_with_the_connection() -> None:
+    old = b"GET /mcp HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n"
+    with serving(streaming) as port:
+        head, _, body = told(port, old).partition(b"\r\n\r\n")
+        assert b"transfer-encoding" not in head.lower()
+        assert b"connection: close" in head.lower()
+        assert body == EVENTS
+        new = START + b"Connection: close\r\n\r\n"
+        head, _, body = told(port, new).partition(b"\r\n\r\n")
+        assert b"transfer-encoding: chunked" in head.lower()
+        assert body.endswith(b"0\r\n\r\n")
+    with serving(streaming, "httptools") as port:
+        assert b"transfer-encoding: chunked" in told(port, old).lower()
+
+
+def test_an_answer_with_a_length_for_http_1_0() -> None:
+    with serving(deaf) as port:
+        head, _, body = told(port, b"GET /mcp HTTP/1.0\r\n\r\n").partition(b"\r\n\r\n")
+    assert b"content-length: 2" in head
+    assert body == b"{}"
