@@ -9,8 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from sandbar.mcp import endpoint
-from sandbar.mcp.sessions import SESSIONS_PER_ACCOUNT
+from sandbar.mcp import endpoint, sessions
 from tests.mcp.in_session import BOTH, open_session, post
 from tests.mcp.listening import streaming
 from tests.mcp.served import Role, Served, serving
@@ -84,13 +83,19 @@ def test_the_version_of_a_session_is_the_one_it_began_with(served: Served, versi
 # --- how many, and for how long --------------------------------------------------------------
 
 
+_FEW = 8
+
+
 def _is_alive(served: Served, session: str, role: Role) -> bool:
     return post(served, {"id": 2, "method": "ping"}, session, role=role).status_code == 200
 
 
-def test_an_account_has_fifty_sessions_and_the_longest_idle_makes_room(served: Served) -> None:
+def test_an_account_has_so_many_sessions_and_the_longest_idle_makes_room(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "SESSIONS_PER_ACCOUNT", _FEW)
     other = open_session(served, "writer")
-    mine = [open_session(served, "reader") for _ in range(SESSIONS_PER_ACCOUNT)]
+    mine = [open_session(served, "reader") for _ in range(_FEW)]
     listener = {"Authorization": f"Bearer {served.token('reader')}", "Accept": BOTH}
     listener["Mcp-Session-Id"] = mine[0]
     with httpx2.Client(timeout=20) as client, client.stream("GET", served.url, headers=listener):
@@ -101,9 +106,10 @@ def test_an_account_has_fifty_sessions_and_the_longest_idle_makes_room(served: S
     assert _is_alive(served, other, "writer")
 
 
-def test_an_initialize_that_failed_counts(served: Served) -> None:
+def test_an_initialize_that_failed_counts(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "SESSIONS_PER_ACCOUNT", _FEW)
     greeting = {"id": 1, "method": "initialize", "params": {"protocolVersion": 5}}
-    failed = [post(served, greeting, role="writer") for _ in range(SESSIONS_PER_ACCOUNT + 1)]
+    failed = [post(served, greeting, role="writer") for _ in range(_FEW + 1)]
     assert all("error" in one.text for one in failed)
     ids = [one.headers["mcp-session-id"] for one in failed]
     assert not _is_alive(served, ids[0], "writer")

@@ -84,7 +84,9 @@ async def whole_body(scope: Scope, receive: Receive, send: Send) -> bytes | None
             parts.append(message.get("body", b""))
             if not message.get("more_body", False):
                 return b"".join(parts)
-    await refuse(scope, send, INVALID_REQUEST, "The body did not come in time", 408)
+    # The rest of it may still come, so nothing else can come over this connection.
+    late = (b"connection", b"close")
+    await refuse(scope, send, INVALID_REQUEST, "The body did not come in time", 408, late)
     return None
 
 
@@ -102,9 +104,16 @@ def replay(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-async def refuse(scope: Scope, send: Send, code: int, message: str, status: int = 400) -> None:
+async def refuse(
+    scope: Scope,
+    send: Send,
+    code: int,
+    message: str,
+    status: int = 400,
+    *headers: tuple[bytes, bytes],
+) -> None:
     """A message that cannot be served: nobody knows its id."""
     word, hint = _REFUSALS[code]
     data = {"code": word, "hint": hint, "request-id": scope["state"].get("request_id")}
     error = {"code": code, "message": message, "data": data}
-    await send_json(send, {"jsonrpc": "2.0", "id": None, "error": error}, status)
+    await send_json(send, {"jsonrpc": "2.0", "id": None, "error": error}, status, *headers)
