@@ -135,6 +135,7 @@ def test_prompts_are_listed_and_filled_in(served: Served) -> None:
 def test_a_newcomer_is_told_the_way(served: Served) -> None:
     info = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "c", "version": "1"}}
     result = served.post("initialize", info)["result"]
+    assert "extensions" not in result["capabilities"]
     assert "sandbar.schema.classes" in result["instructions"]
     assert "galactic" in result["instructions"]
     assert len(result["instructions"].encode()) <= 1500

@@ -123,3 +123,20 @@ def write_pack(folder: Path, properties: dict[str, dict[str, object]]) -> Path:
     (folder / "pack.json").write_text(json.dumps({"name": folder.name, "title": folder.name}))
     (folder / "schema.json").write_text(json.dumps({"properties": properties}))
     return folder
+
+
+def test_loading_a_large_pack_tells_how_far_it_is(tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    manifest = {"name": "many", "title": "Many"}
+    seeds = [
+        {"class": "zorp/Boot", "slots": {"db/ident": f"many/b{n}", "footwear/name": "B"}}
+        for n in range(2500)
+    ]
+    (folder / "pack.json").write_text(json.dumps(manifest))
+    (folder / "entities.json").write_text(json.dumps(seeds))
+    told: list[tuple[int, int]] = []
+    with sandbar.open(tmp_path / "many.db") as db:
+        db.load_pack("zorp")
+        db.load_pack(folder, progress=lambda done, total: told.append((done, total)))
+    assert told == [(1000, 2500), (2000, 2500), (2500, 2500)]

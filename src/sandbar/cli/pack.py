@@ -10,6 +10,10 @@ import typer
 from sandbar.cli.options import DatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from sandbar.database import Database
+    from sandbar.packs import PackReport
     from sandbar.settings import Settings
 
 pack_app = typer.Typer(no_args_is_help=True, help="Packs: folders of classes and data.")
@@ -70,9 +74,17 @@ def add_packs(
     busy = Console(stderr=True, highlight=False, markup=False)
     with open_database(settings.database, settings.workspace) as db:
         for pack in packs:
-            with busy.status(f"loading {pack}"):
-                report = db.load_pack(pack)
+            report = _load(db, pack, busy)
             print(
                 f"{report.name}: {report.definitions} definitions, {report.entities} entities,"
                 f" {report.created} of them new"
             )
+
+
+def _load(db: Database, pack: str, busy: Console) -> PackReport:
+    """Load one pack behind a bar, if anybody looks."""
+    from rich.progress import Progress
+
+    with Progress(console=busy, transient=True, disable=not busy.is_terminal) as bar:
+        task = bar.add_task(f"loading {pack}", total=None)
+        return db.load_pack(pack, progress=lambda n, of: bar.update(task, completed=n, total=of))

@@ -30,7 +30,7 @@ from sandbar.model import (
     Written,
 )
 from sandbar.notify import StoreHub
-from sandbar.packs import PackReport, load_pack
+from sandbar.packs import PackReport, Progress, load_pack
 from sandbar.store.api import Store
 from sandbar.verbs import Context, Conversation, base_catalogue, dispatch
 
@@ -160,9 +160,9 @@ class Database:
             properties or {}, classes or {}, principal=self._principal, reason=reason
         )
 
-    def load_pack(self, pack: str | Path) -> PackReport:
+    def load_pack(self, pack: str | Path, *, progress: Progress | None = None) -> PackReport:
         """Load a pack into the workspace: a built-in one by name, or any folder by its path."""
-        return load_pack(self._workspace, pack)
+        return load_pack(self._workspace, pack, progress)
 
     def instance_of(self, entity: Any, cls: str) -> bool:
         """Whether an entity is an instance of a class or of one of its subclasses."""

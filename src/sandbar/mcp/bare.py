@@ -23,7 +23,7 @@ from starlette.requests import Request
 from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.instructions import instructions_for
 from sandbar.mcp.server import McpServer, wrong_params
-from sandbar.mcp.wire import DEFAULT_VERSION, OLD_VERSIONS, protocol_error
+from sandbar.mcp.wire import DEFAULT_VERSION, OLD_VERSIONS, dumped, failed, protocol_error
 
 Notify = Callable[[dict[str, Any]], Awaitable[None]]
 
@@ -82,8 +82,7 @@ async def answer(
             server.sdk, channel, method, params, connection=connection, lifespan_state=None
         )
     except MCPError as error:
-        shown = error.error.model_dump(by_alias=True, mode="json", exclude_none=True)
-        return {"jsonrpc": "2.0", "id": id, "error": shown}
+        return failed(id, error)
     return {"jsonrpc": "2.0", "id": id, "result": result}
 
 
@@ -93,17 +92,13 @@ async def greet(server: McpServer, exchange: Exchange, message: dict[str, Any]) 
     try:
         wish = types.InitializeRequestParams.model_validate(params, by_name=False).protocol_version
     except ValidationError:
-        error = protocol_error(wrong_params(), exchange.version, exchange.request_id).error
-        shown = error.model_dump(by_alias=True, mode="json", exclude_none=True)
-        return {"jsonrpc": "2.0", "id": message["id"], "error": shown}
+        error = protocol_error(wrong_params(), exchange.version, exchange.request_id)
+        return failed(message["id"], error)
     options = server.sdk.create_initialization_options()
-    info = server.sdk.server_info
     result = {
         "protocolVersion": wish if wish in OLD_VERSIONS else DEFAULT_VERSION,
-        "capabilities": options.capabilities.model_dump(
-            by_alias=True, mode="json", exclude_none=True
-        ),
-        "serverInfo": info.model_dump(by_alias=True, mode="json", exclude_none=True),
+        "capabilities": dumped(options.capabilities),
+        "serverInfo": dumped(server.sdk.server_info),
         "instructions": await server.service.read(exchange, lambda: instructions_for(exchange)),
     }
     return {"jsonrpc": "2.0", "id": message["id"], "result": result}

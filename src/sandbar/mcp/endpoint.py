@@ -37,9 +37,8 @@ from sandbar.mcp.exchange import (
     Exchange,
     Listing,
     Road,
-    listing_of,
+    exchange_in,
     query_of,
-    spelling_of,
     what_is_wrong_with,
 )
 from sandbar.mcp.folding import Fold
@@ -63,6 +62,7 @@ from sandbar.mcp.wire import (
     INVALID_REQUEST,
     OLD_VERSIONS,
     PARSE_ERROR,
+    failed,
     protocol_error,
 )
 
@@ -279,8 +279,7 @@ class Endpoint:
                 if isinstance(problem, MCPError)
                 else protocol_error(problem, exchange.version, exchange.request_id)
             )
-            shown = error.error.model_dump(by_alias=True, mode="json", exclude_none=True)
-            await send_json(send, {"jsonrpc": "2.0", "id": message["id"], "error": shown})
+            await send_json(send, failed(message["id"], error))
 
     async def _answer(
         self,
@@ -304,17 +303,7 @@ class Endpoint:
             tasks.cancel_scope.cancel()
 
     def _exchange(self, scope: Scope, version: str) -> Exchange:
-        caller: Caller = scope["state"]["caller"]
-        query = query_of(scope)
-        return Exchange(
-            caller,
-            self._server.service.database(caller.workspace),
-            "bare",
-            version,
-            spelling_of("bare", query),
-            listing_of(query, self._server.service.listing),
-            scope["state"].get("request_id"),
-        )
+        return exchange_in(scope, self._server.service, version)
 
 
 def _normalised(scope: Scope) -> Headers:

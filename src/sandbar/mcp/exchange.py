@@ -70,16 +70,20 @@ def exchange_of(ctx: ServerRequestContext[Any, Any], service: Any) -> Exchange:
             "portable",
             service.listing,
         )
-    scope = ctx.request.scope
+    return exchange_in(ctx.request.scope, service, ctx.protocol_version)
+
+
+def exchange_in(scope: Any, service: Any, version: str) -> Exchange:
+    """What the endpoint knows about a request; one that was not given a road is bare."""
     state = scope["state"]
     caller: Caller = state["caller"]
     query = query_of(scope)
-    road: Road = state["road"]
+    road: Road = state.get("road", "bare")
     return Exchange(
         caller,
         service.database(caller.workspace),
         road,
-        ctx.protocol_version,
+        version,
         spelling_of(road, query),
         listing_of(query, service.listing),
         state.get("request_id"),

@@ -11,7 +11,7 @@ from sandbar.errors import Problem
 from sandbar.mcp.cursors import read_cursor, write_cursor
 from sandbar.mcp.exchange import Exchange, exchange_of
 from sandbar.mcp.service import Service
-from sandbar.mcp.talk import Talk
+from sandbar.mcp.talk import Talk, asked
 from sandbar.mcp.wire import complete, protocol_error
 from sandbar.packs import Prompt, get_prompt, prompts
 from sandbar.verbs import Context, InputRequired
@@ -47,7 +47,7 @@ class Prompts:
     ) -> dict[str, Any]:
         """A prompt with its arguments filled in."""
         exchange = exchange_of(ctx, self._service)
-        talk = Talk(ctx, _plain(params.input_responses), params.request_state, "debug")
+        talk = Talk(ctx, params, self._service.log_level(ctx))
         try:
             rendered = await self._service.read(
                 exchange,
@@ -56,13 +56,7 @@ class Prompts:
         except Problem as problem:
             raise protocol_error(problem, exchange.version, exchange.request_id) from problem
         if isinstance(rendered, InputRequired):
-            asked: dict[str, Any] = {
-                "resultType": "input_required",
-                "inputRequests": rendered.requests,
-            }
-            if rendered.state is not None:
-                asked["requestState"] = rendered.state
-            return asked
+            return asked(rendered)
         result: dict[str, Any] = {"messages": rendered.messages}
         if rendered.description:
             result["description"] = rendered.description
@@ -92,14 +86,3 @@ def _prompt(prompt: Prompt) -> dict[str, Any]:
             for each in prompt.arguments
         ]
     return shown
-
-
-def _plain(responses: Any) -> dict[str, Any] | None:
-    if responses is None:
-        return None
-    return {
-        key: value.model_dump(by_alias=True, mode="json", exclude_none=True)
-        if hasattr(value, "model_dump")
-        else value
-        for key, value in responses.items()
-    }

@@ -23,7 +23,7 @@ from sandbar.mcp.resources import Resources
 from sandbar.mcp.service import Service
 from sandbar.mcp.subscriptions import Subscriptions
 from sandbar.mcp.tools import Tools
-from sandbar.mcp.wire import complete, completed_error, protocol_error
+from sandbar.mcp.wire import complete, completed_error, dumped, is_modern, protocol_error
 
 NAME = "sandbar"
 TITLE = "Sandbar"
@@ -50,12 +50,15 @@ class SandbarServer(Server[Any]):
         protocol_version: str | None = None,
     ) -> types.ServerCapabilities:
         """What we can do; the SDK's own transports never say that lists change."""
-        return super().get_capabilities(
+        found = super().get_capabilities(
             _EVERYTHING_CHANGES,
             experimental_capabilities,
             extensions,
             protocol_version=protocol_version,
         )
+        # Extensions are words of the revisions without a handshake.
+        is_old = protocol_version is None or not is_modern(protocol_version)
+        return found.model_copy(update={"extensions": None}) if is_old else found
 
 
 class McpServer:
@@ -122,7 +125,7 @@ class McpServer:
         capabilities = self.sdk.get_capabilities(protocol_version=ctx.protocol_version)
         result = {
             "supportedVersions": list(MODERN_PROTOCOL_VERSIONS),
-            "capabilities": capabilities.model_dump(by_alias=True, mode="json", exclude_none=True),
+            "capabilities": dumped(capabilities),
             "instructions": await self.service.read(exchange, lambda: instructions_for(exchange)),
         }
         return complete(exchange.version, result, cacheable=True)

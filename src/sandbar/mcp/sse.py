@@ -22,7 +22,7 @@ from sandbar.mcp.frames import (
 from sandbar.mcp.server import McpServer
 from sandbar.mcp.streams import PROMPTS, RESOURCES, TOOLS, Stream
 from sandbar.mcp.subscriptions import OpenStream, too_many
-from sandbar.mcp.wire import INVALID_PARAMS, protocol_error
+from sandbar.mcp.wire import INVALID_PARAMS, failed, protocol_error
 
 _QUIET_S = 15.0
 _RETRY_AFTER_S = b"10"
@@ -61,10 +61,8 @@ async def _serve(
     send: Send,
 ) -> None:
     if not await server.service.streams.open(stream):
-        error = protocol_error(too_many(), exchange.version, exchange.request_id).error
-        shown = error.model_dump(by_alias=True, mode="json", exclude_none=True)
-        id = None if first is None else first["id"]
-        body = {"jsonrpc": "2.0", "id": id, "error": shown}
+        error = protocol_error(too_many(), exchange.version, exchange.request_id)
+        body = failed(None if first is None else first["id"], error)
         await send_json(send, body, 429, (b"retry-after", _RETRY_AFTER_S))
         return
     try:

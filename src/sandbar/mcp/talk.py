@@ -11,8 +11,11 @@ from mcp.server.connection import allowed_log_levels
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
+from pydantic import BaseModel
 
 from sandbar.errors import Unavailable
+from sandbar.mcp.wire import dumped
+from sandbar.verbs import InputRequired
 
 ANSWER_S = 120.0  # how long a person may think; a thread waits meanwhile
 
@@ -30,21 +33,19 @@ class Talk:
     def __init__(
         self,
         ctx: ServerRequestContext[Any, Any],
-        input_responses: dict[str, Any] | None,
-        request_state: str | None,
+        params: types.CallToolRequestParams | types.GetPromptRequestParams,
         level: str,
     ) -> None:
         self._ctx = ctx
         self._level = level
-        self.input_responses = input_responses
-        self.request_state = request_state
+        given = params.input_responses
+        self.input_responses = None if given is None else {k: _plain(v) for k, v in given.items()}
+        self.request_state = params.request_state
         # An answer that is folded into one JSON object has no room for questions.
         is_folded = ctx.request is not None and ctx.request.scope["state"].get("is_folded", False)
         self.can_ask = ctx.session.can_send_request and not is_folded
         declared = ctx.session.client_capabilities
-        self.client_capabilities: dict[str, Any] = (
-            {} if declared is None else declared.model_dump(by_alias=True, exclude_none=True)
-        )
+        self.client_capabilities: dict[str, Any] = {} if declared is None else dumped(declared)
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Tell how far the work has come, if the client gave a token for it."""
@@ -83,8 +84,7 @@ class Talk:
                 "the client did not answer a question of this tool",
                 hint="answer it, or call the tool with all that it needs",
             ) from error
-        shown: dict[str, Any] = answer.model_dump(by_alias=True, exclude_none=True, mode="json")
-        return shown
+        return dumped(answer)
 
     def close_stream(self) -> None:
         """End the response stream early; the client polls for the rest."""
@@ -93,3 +93,16 @@ class Talk:
     async def _close_stream(self) -> None:
         if self._ctx.close_sse_stream is not None:
             await self._ctx.close_sse_stream()
+
+
+def asked(result: InputRequired) -> dict[str, Any]:
+    """A result that asks the client for input, in the protocol's form."""
+    shown: dict[str, Any] = {"resultType": "input_required", "inputRequests": result.requests}
+    if result.state is not None:
+        shown["requestState"] = result.state
+    return shown
+
+
+def _plain(value: Any) -> Any:
+    """A client's answer as JSON."""
+    return dumped(value) if isinstance(value, BaseModel) else value

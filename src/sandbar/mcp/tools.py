@@ -14,7 +14,7 @@ from sandbar.errors import Fault, Problem
 from sandbar.mcp.cursors import read_cursor, write_cursor
 from sandbar.mcp.exchange import Exchange, exchange_of
 from sandbar.mcp.service import Service
-from sandbar.mcp.talk import Talk
+from sandbar.mcp.talk import Talk, asked
 from sandbar.mcp.tool_lists import ToolLists
 from sandbar.mcp.wire import (
     INVALID_PARAMS,
@@ -112,12 +112,7 @@ class Tools:
     ) -> Any:
         if self._service.reads_inline and is_point_read(params.name, arguments):
             return self._call(exchange, params.name, arguments, None)
-        responses = params.input_responses
-        answers = (
-            {key: _plain(value) for key, value in responses.items()} if responses else responses
-        )
-        level = self._service.log_level(ctx)
-        talk = Talk(ctx, answers, params.request_state, level)
+        talk = Talk(ctx, params, self._service.log_level(ctx))
         return await self._service.read(
             exchange, lambda: self._call(exchange, params.name, arguments, talk)
         )
@@ -179,20 +174,10 @@ def _schemas_with_headers(offer: Offer) -> dict[str, dict[str, Any]]:
     }
 
 
-def _plain(value: Any) -> Any:
-    """A client's answer as JSON."""
-    if hasattr(value, "model_dump"):
-        return value.model_dump(by_alias=True, mode="json", exclude_none=True)
-    return value
-
-
 def shown(result: Any, modern: bool) -> dict[str, Any]:
     """A verb's result in the protocol's form: the same JSON as text and as structure."""
     if isinstance(result, InputRequired):
-        asked: dict[str, Any] = {"resultType": "input_required", "inputRequests": result.requests}
-        if result.state is not None:
-            asked["requestState"] = result.state
-        return asked
+        return asked(result)
     if isinstance(result, Content):
         answer: dict[str, Any] = {"content": result.blocks}
         if result.structured is not None and (modern or isinstance(result.structured, dict)):

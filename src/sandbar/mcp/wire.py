@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel
 
 from sandbar.errors import (
     Conflict,
@@ -83,6 +84,16 @@ def protocol_error(
     if request_id is not None:
         data["request-id"] = request_id
     return MCPError(code_of(problem, version) if code is None else code, problem.message, data)
+
+
+def dumped(model: BaseModel) -> dict[str, Any]:
+    """One of the SDK's own structures as JSON."""
+    return model.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+def failed(id: int | str | None, error: MCPError) -> dict[str, Any]:
+    """A whole response that says what went wrong."""
+    return {"jsonrpc": "2.0", "id": id, "error": dumped(error.error)}
 
 
 def completed_error(error: MCPError, request_id: str | None) -> MCPError:

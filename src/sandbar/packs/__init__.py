@@ -8,7 +8,7 @@ What a pack can do in Python comes with Sandbar or an installed distribution, ne
 
 from sandbar.packs.coded import PackCode, PackResource, PackTemplate, PromptMessages, code_of
 from sandbar.packs.folders import Manifest, available_packs, built_in_packs
-from sandbar.packs.loading import PackReport, load_pack
+from sandbar.packs.loading import PackReport, Progress, load_pack
 from sandbar.packs.messages import PromptArgument
 from sandbar.packs.prompting import Prompt, complete_argument, get_prompt, prompts, render_prompt
 from sandbar.packs.records import PackRecord, loaded_packs, pack_records
@@ -20,6 +20,7 @@ __all__ = [
     "PackReport",
     "PackResource",
     "PackTemplate",
+    "Progress",
     "Prompt",
     "PromptArgument",
     "PromptMessages",

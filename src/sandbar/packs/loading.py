@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,8 @@ from sandbar.packs.messages import PromptEntry
 from sandbar.packs.records import PACK, PROMPT, ensured, loaded_packs, record_operations
 
 _SEEDS_AT_ONCE = 1000
+
+Progress = Callable[[int, int], None]
 
 
 class PackReport(msgspec.Struct, frozen=True):
@@ -26,8 +29,14 @@ class PackReport(msgspec.Struct, frozen=True):
     prompts: int = 0
 
 
-def load_pack(workspace: Workspace, pack: str | Path) -> PackReport:
-    """Load a pack: a built-in or installed one by name, or any folder by its path."""
+def load_pack(
+    workspace: Workspace, pack: str | Path, progress: Progress | None = None
+) -> PackReport:
+    """Load a pack: a built-in or installed one by name, or any folder by its path.
+
+    `progress` is told, after each transaction, how many of how many seed entities are in.
+    """
+    tell = progress or (lambda done, total: None)
     read = read_pack(pack)
     manifest = read.manifest
     names = sorted({*loaded_packs(workspace), manifest.name})
@@ -39,9 +48,11 @@ def load_pack(workspace: Workspace, pack: str | Path) -> PackReport:
     operations = [*before, *first, *_records(workspace, read, names)]
     written = workspace.transact(operations, principal=principal)
     outcomes = written.outcomes[len(before) : len(before) + len(first)]
+    tell(len(outcomes), len(seeds))
     for start in range(0, len(rest), _SEEDS_AT_ONCE):
         part = rest[start : start + _SEEDS_AT_ONCE]
         outcomes += workspace.transact(part, principal=principal).outcomes
+        tell(len(outcomes), len(seeds))
     return PackReport(
         manifest.name,
         manifest.title,
