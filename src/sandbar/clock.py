@@ -42,3 +42,8 @@ def _second_text(second: int) -> str:
 def instant_us(moment: datetime) -> int:
     """Microseconds of a moment that knows its time zone."""
     return (moment - _EPOCH) // _MICROSECOND
+
+
+def us_of_text(instant: str) -> int:
+    """Microseconds of an instant as `instant_text` writes it."""
+    return instant_us(datetime.fromisoformat(instant))

@@ -1,6 +1,7 @@
 """The stores under test.
 
 `place`  a database, SQLite or PostgreSQL, that can be opened more than once
+`own_place`  likewise, one that no other test shares
 `store`  that database opened, `ws` an empty workspace in it
 """
 
@@ -65,6 +66,18 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
         address = str(tmp_path / "test.db")
     else:
         address = request.getfixturevalue("installed_postgres")
+    place = Place(request.param, address)
+    yield place
+    place.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def own_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """A database of each kind in turn that no other test shares, for what spans workspaces."""
+    if request.param == "sqlite":
+        address = str(tmp_path / "own.db")
+    else:
+        address = install(request.getfixturevalue("fresh_postgres"))
     place = Place(request.param, address)
     yield place
     place.close()

@@ -20,6 +20,7 @@ store = place.open()
 ws = new_workspace(store)
 id = create(store, ws)
 assert current(store, ws, id)
+store.jobs.renew(ws, id, 1, 1.0)  # so that its connection is there to be copied
 
 def code_of(call):
     try:
@@ -29,7 +30,8 @@ def code_of(call):
 
 def in_the_child():
     reading = (lambda: store.point(ws, id), lambda: store.snapshot(ws).__enter__())
-    for call in (lambda: store.submit(ws, creating()), *reading):
+    jobs = (store.jobs.is_due, lambda: store.jobs.renew(ws, id, 1, 1.0))
+    for call in (lambda: store.submit(ws, creating()), *reading, *jobs):
         assert code_of(call) == "store.forked"
     store.close()
     own = place.open()
@@ -39,7 +41,7 @@ def in_the_child():
 held, forked = threading.Event(), threading.Event()
 
 def hold():
-    with store._writer._condition:
+    with store._writer._condition, getattr(store.jobs, "_lock", threading.Lock()):
         held.set()
         forked.wait()
 

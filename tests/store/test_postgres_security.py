@@ -18,7 +18,18 @@ from tests.postgres_server import PostgresServer
 from tests.store.conftest import Place, new_workspace
 from tests.store.writing import changing, write
 
-TABLES = ["workspace", "tx", "entity", "version", "slot", "past", "secret", "idempotency", "token"]
+TABLES = [
+    "workspace",
+    "tx",
+    "entity",
+    "version",
+    "slot",
+    "past",
+    "secret",
+    "idempotency",
+    "token",
+    "job",
+]
 
 Bare = psycopg.Connection[tuple[int]]
 
@@ -34,6 +45,7 @@ def spaces(postgres_place: Place) -> tuple[int, int]:
         tx.keep_secret(1, 9, "hash")
         tx.keep_token(1, token_bytes(32))
         tx.remember("ann", "key", "digest", "receipt")
+        tx.schedule(1, 0)
 
     for ws in spaces:
         write(store, ws, everything)
@@ -79,6 +91,7 @@ FOREIGN_ROWS = {
     "past": "VALUES (%s, 1, '', 1, 1, 999, 2)",
     "secret": "VALUES (%s, 999, 1, '')",
     "idempotency": "VALUES (%s, '', 'foreign', '', '', 1)",
+    "job": "VALUES (%s, 999, 0, NULL, NULL, 0)",
 }
 
 
@@ -106,12 +119,15 @@ def test_changes_and_deletions_pass_another_workspace_by(
         "UPDATE sandbar.workspace SET t = t",
         "DELETE FROM sandbar.slot",
         "DELETE FROM sandbar.secret",
+        "UPDATE sandbar.job SET token = 7",
+        "DELETE FROM sandbar.job",
     ):
         bare.execute(statement)
     with pytest.raises(errors.InsufficientPrivilege):
         bare.execute("UPDATE sandbar.entity SET ws = %s", (foreign,))
     bind(bare, foreign)
-    assert seen(bare, "slot") == seen(bare, "secret") == {foreign}
+    assert seen(bare, "slot") == seen(bare, "secret") == seen(bare, "job") == {foreign}
+    assert bare.execute("SELECT count(*) FROM sandbar.job WHERE token = 7").fetchone() == (0,)
     assert bare.execute("SELECT count(*) FROM sandbar.entity WHERE doc = 'mine'").fetchone() == (0,)
 
 
@@ -182,7 +198,34 @@ def test_the_owner_of_the_tables_is_refused_though_no_superuser(fresh_postgres: 
     store = PostgresStore(app)
     ws = store.create_workspace("one")
     assert (store.create_workspace("one"), store.workspace("one")) == (ws, ws)
+    # Nor does that keep its functions from the jobs of a workspace that nobody is bound to.
+    write(store, ws, lambda tx: tx.schedule(1, 0))
+    assert store.jobs.is_due()
+    (claim,) = store.jobs.claim("worker", 9, 60.0)
+    assert (claim.ws, claim.workspace_name, claim.id) == (ws, "one", 1)
+    assert store.jobs.renew(ws, 1, claim.token, 60.0)
+    store.jobs.release(ws, 1, claim.token)
+    assert store.jobs.next_due_s() == 0.0
     store.close()
+
+
+def test_only_the_servers_role_may_ask_for_the_jobs_of_all(fresh_postgres: str) -> None:
+    install(fresh_postgres)
+    _make_role(fresh_postgres, "test_stranger", "NOSUPERUSER")
+    with psycopg.connect(fresh_postgres, autocommit=True) as connection:
+        connection.execute("GRANT USAGE ON SCHEMA sandbar TO test_stranger")
+        connection.execute("SET ROLE test_stranger")
+        for call in (
+            "has_due_job()",
+            "next_job_us()",
+            "claim_jobs('me', '{1}', 1)",
+            "renew_job(1, 1, 1, 1)",
+            "release_job(1, 1, 1, 1)",
+        ):
+            with pytest.raises(errors.InsufficientPrivilege):
+                connection.execute(f"SELECT sandbar.{call}")
+        connection.execute("SET ROLE sandbar_app")
+        assert connection.execute("SELECT sandbar.has_due_job()").fetchone() == (False,)
 
 
 def test_the_url_of_the_role_keeps_the_rest_and_leaks_no_password(

@@ -238,3 +238,27 @@ def test_an_error_inside_a_snapshot_harms_no_later_one(store: Store, ws: int) ->
             raise KeyError
     with store.snapshot(ws) as snapshot:
         assert snapshot.state.t == 0
+
+
+def test_holders_of_a_key_are_counted(store: Store, ws: int) -> None:
+    pair, other = (5, b"k"), (5, b"l")
+    ids = [create(store, ws, pair) for _ in range(3)]
+    create(store, ws, other)
+    create(store, new_workspace(store), pair)
+
+    def count(property: int, key: bytes) -> int:
+        with store.snapshot(ws) as snapshot:
+            return snapshot.count(property, key)
+
+    assert (count(*pair), count(*other), count(5, b"m"), count(6, b"k")) == (3, 1, 0, 0)
+
+    def inside(tx: Transaction) -> list[int]:
+        counts = []
+        for id in ids[:2]:
+            before = tx.entity(id)
+            counts.append(tx.count(*pair))
+            tx.change(Change(id, 1, "{}", [other], [pair]), before)
+        return [*counts, tx.count(*pair), tx.count(*other)]
+
+    assert write(store, ws, inside) == [3, 2, 1, 3]
+    assert (count(*pair), count(*other)) == (1, 3)

@@ -124,6 +124,8 @@ def test_a_sqlite_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
         (SQLITE, "queries.sql", "QUERIES"),
         (POSTGRES, "queries.sql", "QUERIES|_Q"),
         (POSTGRES, "install.sql", "_Q"),
+        (SQLITE, "jobs.sql", "_Q"),
+        (POSTGRES, "jobs.sql", "_Q"),
         (SQLITE, "scans.sql", "_F"),
         (POSTGRES, "scans.sql", "_F"),
     ],

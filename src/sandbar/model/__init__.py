@@ -7,9 +7,11 @@ from sandbar.model.commits import Commit, EntityChange, Standing
 from sandbar.model.credentials import Credentials
 from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cursor
 from sandbar.model.definitions import definition_operations
+from sandbar.model.expressions import Expression, compile_expression
 from sandbar.model.findings import Finding, did_you_mean
 from sandbar.model.guarding import Guard, Touched
 from sandbar.model.introspection import Introspection
+from sandbar.model.jobs import Claim, JobQueue, Jobs
 from sandbar.model.moments import Moment
 from sandbar.model.operations import (
     Create,
@@ -21,6 +23,8 @@ from sandbar.model.operations import (
     Update,
     malformed_operations,
 )
+from sandbar.model.patterns import compile_pattern
+from sandbar.model.placing import Place
 from sandbar.model.plain_words import said_plainly, what_it_takes
 from sandbar.model.purging import PurgeMode
 from sandbar.model.results import (
@@ -36,9 +40,12 @@ from sandbar.model.results import (
     TransactionEntry,
     Written,
 )
+from sandbar.model.validity import Invalid, Judged, Walk
+from sandbar.model.values import door_check
 from sandbar.model.workspace import Workspace
 
 __all__ = [
+    "Claim",
     "Commit",
     "Create",
     "Credentials",
@@ -47,16 +54,22 @@ __all__ = [
     "DeleteMode",
     "Entity",
     "EntityChange",
+    "Expression",
     "Finding",
     "Guard",
     "HistoryEntry",
     "Hit",
     "Introspection",
+    "Invalid",
+    "JobQueue",
+    "Jobs",
+    "Judged",
     "Migrate",
     "Moment",
     "Operation",
     "Outcome",
     "Page",
+    "Place",
     "PurgeMode",
     "Purged",
     "Receipt",
@@ -67,10 +80,14 @@ __all__ = [
     "Touched",
     "TransactionEntry",
     "Update",
+    "Walk",
     "Workspace",
     "Written",
+    "compile_expression",
+    "compile_pattern",
     "definition_operations",
     "did_you_mean",
+    "door_check",
     "malformed_operations",
     "question_digest",
     "read_cursor",

@@ -28,6 +28,7 @@ class Touched(NamedTuple):
     existed: bool
     is_definition: bool
     mentions: frozenset[str]  # of a definition: the classes above it, its slots, what it inverts
+    changed: frozenset[str]  # the slots of an entity that stays which differ from before
 
 
 class Guard(Protocol):
@@ -69,7 +70,17 @@ def _touched(draft: Draft, old: Schema, new: Schema, t: int) -> Touched:
         draft.before is not None and draft.before.t != t,
         is_definition,
         _mentions(new, draft) if is_definition else frozenset(),
+        _changed(draft, schema),
     )
+
+
+def _changed(draft: Draft, schema: Schema) -> frozenset[str]:
+    old, doc = draft.old, draft.doc
+    if old is None or doc is None:
+        return frozenset()
+    names = schema.class_by_id(draft.class_id).names
+    keys = {key for key in old.keys() | doc.keys() if old.get(key) != doc.get(key)}
+    return frozenset(names[key] for key in keys if key in names)
 
 
 def _mentions(schema: Schema, draft: Draft) -> frozenset[str]:

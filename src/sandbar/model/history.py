@@ -1,4 +1,4 @@
-"""The past of one entity: what each transaction changed, found by comparing neighbours."""
+"""The past: what each transaction changed of an entity, found by comparing neighbours."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from sandbar import clock
 from sandbar.model.documents import Doc, exact, read_doc
 from sandbar.model.properties import Property
 from sandbar.model.rendering import render
-from sandbar.model.results import HistoryEntry, SlotChange
+from sandbar.model.results import HistoryEntry, SlotChange, TransactionEntry
 from sandbar.model.schema import Class, Schema
 from sandbar.store.api import Snapshot
-from sandbar.store.rows import Version
+from sandbar.store.rows import TxRow, Version
 
 SchemaAt = Callable[[int], Schema]
 Naming = Callable[[int], int | str]  # how a referenced entity is shown
@@ -37,6 +37,14 @@ def history_of(
         )
         previous = version
     return entries
+
+
+def entries_of(transactions: list[TxRow]) -> list[TransactionEntry]:
+    """One entry per transaction, with the entities that it changed."""
+    return [
+        TransactionEntry(tx.t, clock.instant_text(tx.instant_us), tx.principal, tx.ids, tx.reason)
+        for tx in transactions
+    ]
 
 
 def changes_between(

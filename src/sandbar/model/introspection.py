@@ -6,8 +6,10 @@ from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
 
 from sandbar.model.bootstrap import dump_metamodel
+from sandbar.model.expressions import binding
 from sandbar.model.json_schema import class_schema, property_schema
 from sandbar.model.properties import Property
+from sandbar.model.results import Entity
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
 
@@ -152,6 +154,17 @@ class Introspection:
     def property_json_schema(self, property: str) -> dict[str, Any]:
         """The JSON Schema of one slot."""
         return property_schema(self._property(property))
+
+    def bindings(self, entity: Entity) -> dict[str, Any]:
+        """What an expression sees of an entity: its slots by name."""
+        slots = self._class(entity.class_).slots
+        return {
+            name: [binding(slots[name].kind.ident, one) for one in value]
+            if slots[name].many
+            else binding(slots[name].kind.ident, value)
+            for name, value in entity.slots.items()
+            if name in slots
+        }
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` makes of this metamodel: made once and kept as long as this generation is."""

@@ -5,6 +5,7 @@ A wrong guess costs a round trip, never a wrong answer.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sandbar.errors import Problem
@@ -35,6 +36,15 @@ def wanted_by(
                 if property is not None and not isinstance(given, Hashed):
                     _slot(property, given, ids, keys)
     return Wanted(tuple(ids), tuple(keys), records)
+
+
+def wanted_names(names: Sequence[int | str]) -> Wanted:
+    """What is behind these ids and idents."""
+    ids: dict[int, None] = {}
+    keys: dict[tuple[int, bytes], None] = {}
+    for name in names:
+        _name(name, ids, keys)
+    return Wanted(tuple(ids), tuple(keys))
 
 
 def _slots(op: Operation) -> tuple[dict[str, Any], ...]:

@@ -93,6 +93,11 @@ class Elsewhere:
         with self._store.snapshot(self._ws) as snapshot:
             return snapshot.find(property, key)
 
+    def count(self, property: int, key: Key) -> int:
+        """How many entities hold this key now."""
+        with self._store.snapshot(self._ws) as snapshot:
+            return snapshot.count(property, key)
+
     def referrers(self, key: Key, properties: Sequence[int], limit: int) -> list[tuple[int, int]]:
         """(property, id) pairs that hold this key now."""
         with self._store.snapshot(self._ws) as snapshot:
@@ -147,6 +152,10 @@ class Elsewhere:
 
     def recall(self, principal: str, key: str) -> Record | None:
         """A trial is no retry."""
+        return None
+
+    def job_token(self, id: int) -> int | None:
+        """A trial holds no job."""
         return None
 
     def apply(self, plan: Plan) -> None:

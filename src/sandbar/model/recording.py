@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sandbar.model.naming import resolve
+from sandbar.model.queries import Question, View, answer
+from sandbar.model.schema import Schema
 from sandbar.store.api import Snapshot
 from sandbar.store.rows import Row
+
+
+def plans_of(snapshot: Snapshot, schema: Schema, question: Question) -> str:
+    """The database's own plans for a query, each once."""
+    recorder = Recorder(snapshot)
+    view = View(recorder, schema, snapshot.state.t, 0, None)
+    answer(view, question, None, lambda entity: resolve(snapshot, schema, entity, None))
+    return "\n".join(dict.fromkeys(recorder.plans))
 
 
 class Recorder:

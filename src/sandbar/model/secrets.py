@@ -10,10 +10,12 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from sandbar.errors import Incorrect, Problem
 from sandbar.model.checks import decode_slot
 from sandbar.model.drafts import Hashed
+from sandbar.model.naming import resolve, unknown_entity
 from sandbar.model.operations import Create, Operation, Update
 from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
 from sandbar.model.values import VALUE_TYPES
+from sandbar.store.api import Snapshot
 
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 _STRING = VALUE_TYPES["db.type/string"]
@@ -30,6 +32,19 @@ def hash_secrets(schema: Schema, operations: list[Operation]) -> list[Operation]
         return operations
     rules = {name: schema.property_named(name) for name in schema.secret_slots}
     return [_hashed(op, secret, rules) for op in operations]
+
+
+def kept_secret(snapshot: Snapshot, schema: Schema, entity: Any, slot: str) -> str | None:
+    """The hash that a secret slot of an entity keeps."""
+    id = resolve(snapshot, schema, entity, None)
+    property = schema.property_named(slot)
+    if not snapshot.entities([id]):
+        raise unknown_entity(schema, entity)
+    if not property.secret:
+        raise Incorrect(
+            "slot.not-secret", f"{property.ident} is not secret", hint="read it with get"
+        )
+    return snapshot.secret(id, property.id)
 
 
 def matches_secret(hashed: str, candidate: str) -> bool:

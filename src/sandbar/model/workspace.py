@@ -11,22 +11,26 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
-from sandbar import clock
 from sandbar.errors import Incorrect, Problem
 from sandbar.model import core
 from sandbar.model.bootstrap import install_metamodel, read_metamodel
 from sandbar.model.commits import Commit, Standing, commits_after
+from sandbar.model.counting import count_holders
 from sandbar.model.credentials import Credentials
 from sandbar.model.cursors import other_moment
 from sandbar.model.definitions import Definitions, definition_operations
-from sandbar.model.guarding import Guard, kinds_of
-from sandbar.model.history import Names, changes_between, history_of
+from sandbar.model.guarding import Guard
+from sandbar.model.history import entries_of
 from sandbar.model.introspection import Introspection
+from sandbar.model.jobs import Jobs
+from sandbar.model.kinds import kinds_ever
 from sandbar.model.moments import Moment, moment_t
-from sandbar.model.naming import as_id, as_key, resolve, resolve_ever, unknown_entity
+from sandbar.model.naming import as_id, as_key, resolve, unknown_entity
+from sandbar.model.past import difference, entity_history
+from sandbar.model.placing import Place, place_in, place_inside
 from sandbar.model.purging import PurgeMode
 from sandbar.model.queries import LIMIT_DEFAULT, Question, View, answer, chosen_fields, cursor_of
-from sandbar.model.recording import Recorder
+from sandbar.model.recording import plans_of
 from sandbar.model.rendering import render, render_plain
 from sandbar.model.requests import HISTORY_LIMIT_MAX, check_name, check_window
 from sandbar.model.results import (
@@ -48,12 +52,12 @@ from sandbar.model.searching import (
     refuse_unbuilt,
     search_page,
 )
-from sandbar.model.secrets import matches_secret
+from sandbar.model.secrets import kept_secret, matches_secret
 from sandbar.model.trial import try_out
+from sandbar.model.validity import Validity
 from sandbar.model.values.scalars import MAX_REF
 from sandbar.model.writes import Writes, refuse_in_event_loop
 from sandbar.store.api import Snapshot, Store
-from sandbar.store.rows import Row, Version
 from sandbar.store.watchers import Watch
 
 T = TypeVar("T")
@@ -68,6 +72,8 @@ class Workspace:
         self._schemas = SchemaCache()
         self._writes = Writes(store, ws, self._schema_of_generation, self._latest_schema)
         self.credentials = Credentials(store, ws, self._writes, self._latest_schema)
+        self.jobs = Jobs(self._writes)
+        self.validity = Validity(self._view)
 
     @classmethod
     def open(cls, store: Store, name: str, metamodel: bytes | None = None) -> Workspace:
@@ -243,55 +249,43 @@ class Workspace:
         """What happened to an entity, oldest first: who, when, why, and which slots."""
         check_window("history", after, limit)
         with self._view(None) as (snapshot, schema, _):
-            id = resolve_ever(snapshot, schema, entity)
-            versions = snapshot.versions(id, after=after, limit=limit)
-            previous = self._version_at(snapshot, id, after) if after else None
-            if not versions and previous is None:
-                raise unknown_entity(schema, entity)
-            return history_of(
-                versions,
-                previous,
-                lambda t: self._schemas.as_of(snapshot, t),
-                Names(snapshot, schema),
-            )
+            at = partial(self._schemas.as_of, snapshot)
+            return entity_history(snapshot, schema, at, entity, after, limit)
 
     def diff(self, entity: Any, before: Moment, after: Moment | None = None) -> list[SlotChange]:
         """The slots in which an entity differs between two moments (the second: now)."""
         with self._view(None) as (snapshot, schema, _):
-            id = resolve_ever(snapshot, schema, entity)
-            now = snapshot.state.t
-            old = self._version_at(snapshot, id, moment_t(before, now, snapshot))
-            last = now if after is None else moment_t(after, now, snapshot)
-            new = self._version_at(snapshot, id, last)
-            if old is None and new is None and not snapshot.versions(id, after=0, limit=1):
-                raise unknown_entity(schema, entity)
-            naming = Names(snapshot, schema)
-            return changes_between(old, new, lambda t: self._schemas.as_of(snapshot, t), naming)
+            at = partial(self._schemas.as_of, snapshot)
+            return difference(snapshot, schema, at, entity, before, after)
 
     def changes(self, *, since: int = 0, limit: int = 100) -> list[TransactionEntry]:
         """The transactions after `since`, oldest first, with the entities that they changed."""
         check_window("changes", since, limit)
         with self._store.snapshot(self._ws) as snapshot:
-            return [
-                TransactionEntry(
-                    tx.t, clock.instant_text(tx.instant_us), tx.principal, tx.ids, tx.reason
-                )
-                for tx in snapshot.transactions(after=since, limit=limit)
-            ]
+            return entries_of(snapshot.transactions(after=since, limit=limit))
 
     def kinds(self, entities: Sequence[Any]) -> list[frozenset[str]]:
         """For each its class and all above it, now and at first, also if it is gone by now."""
-        found = []
         with self._view(None) as (snapshot, schema, _):
-            for entity in entities:
-                id = resolve_ever(snapshot, schema, entity)
-                kinds: frozenset[str] = frozenset()
-                for first in snapshot.versions(id, after=0, limit=1):
-                    then = self._schemas.as_of(snapshot, first.t)
-                    now = schema if schema.has_class(first.cls) else then
-                    kinds = kinds_of(now, first.cls) | kinds_of(then, first.cls)
-                found.append(kinds)
-        return found
+            at = partial(self._schemas.as_of, snapshot)
+            return [kinds_ever(snapshot, schema, at, entity) for entity in entities]
+
+    def count(self, slot: str, value: Any) -> int:
+        """How many entities hold this value now, by the index alone."""
+        unit = self._writes.open_unit()
+        if unit is not None:
+            return self._writes.count(unit, slot, value)
+        with self._view(None) as (snapshot, schema, _):
+            at_once = partial(resolve, snapshot, schema, as_of=None)
+            return count_holders(snapshot, schema, slot, value, at_once)
+
+    def locate(self, entity: Any) -> Place:
+        """Where an entity is: its number, and the state that it is in."""
+        unit = self._writes.open_unit()
+        if unit is not None:
+            return place_inside(unit, entity)
+        with self._view(None) as (snapshot, schema, _):
+            return place_in(snapshot, schema, entity)
 
     def last_t(self) -> int:
         """The number of the last transaction."""
@@ -319,24 +313,12 @@ class Workspace:
     def explain(self, class_: Any, where: Any = None, *, order_by: str | None = None) -> str:
         """The database's own plan for a query."""
         with self._view(None) as (snapshot, schema, _):
-            recorder = Recorder(snapshot)
-            view = View(recorder, schema, snapshot.state.t, 0, None)
-            question = Question(class_, where, order_by)
-            answer(view, question, None, lambda e: resolve(snapshot, schema, e, None))
-            return "\n".join(dict.fromkeys(recorder.plans))
+            return plans_of(snapshot, schema, Question(class_, where, order_by))
 
     def secret_matches(self, entity: Any, slot: str, candidate: str) -> bool:
         """Whether the candidate is the secret that a slot keeps the hash of."""
         with self._view(None) as (snapshot, schema, _):
-            id = resolve(snapshot, schema, entity, None)
-            property = schema.property_named(slot)
-            if not snapshot.entities([id]):
-                raise unknown_entity(schema, entity)
-            if not property.secret:
-                raise Incorrect(
-                    "slot.not-secret", f"{property.ident} is not secret", hint="read it with get"
-                )
-            hashed = snapshot.secret(id, property.id)
+            hashed = kept_secret(snapshot, schema, entity, slot)
         return hashed is not None and matches_secret(hashed, candidate)
 
     # --- writing -----------------------------------------------------------------------------
@@ -348,10 +330,14 @@ class Workspace:
         principal: str,
         reason: str | None = None,
         idempotency_key: str | None = None,
+        asked: Any = None,
         guard: Guard | None = None,
     ) -> Written:
-        """Run several operations as one transaction, as far as the guard lets it."""
-        return self._writes.transact(operations, principal, reason, idempotency_key, guard=guard)
+        """Run several operations as one transaction, as far as the guard lets it.
+
+        A retry with the same key must ask for the same: for these operations, or what is `asked`.
+        """
+        return self._writes.transact(operations, principal, reason, idempotency_key, asked, guard)
 
     def define(
         self,
@@ -386,12 +372,16 @@ class Workspace:
         """
         return self._writes.purge(entity, mode, principal, reason)
 
-    def run(self, work: Callable[[], T], *, principal: str, reason: str | None = None) -> T:
-        """Run a function as one transaction: every call that it makes here joins in."""
-        return self._writes.run(work, principal, reason)
+    def run(
+        self,
+        work: Callable[[], T],
+        *,
+        principal: str,
+        reason: str | None = None,
+        wanted: Sequence[int | str] = (),
+    ) -> T:
+        """Run a function as one transaction: every call that it makes here joins in.
 
-    # --- the past ----------------------------------------------------------------------------
-
-    def _version_at(self, snapshot: Snapshot, id: int, t: int) -> Version | None:
-        row: Row | None = snapshot.entity_as_of(id, t)
-        return None if row is None else Version(row.t, row.cls, row.doc, 0, "", None)
+        Give the ids and idents that it will probably read: a remote store fetches them in one go.
+        """
+        return self._writes.run(work, principal, reason, wanted)

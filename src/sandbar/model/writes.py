@@ -12,6 +12,7 @@ import msgspec
 
 from sandbar import clock
 from sandbar.errors import Conflict, Fault, Incorrect
+from sandbar.model.counting import count_holders
 from sandbar.model.cursors import other_moment
 from sandbar.model.documents import write_doc
 from sandbar.model.drafts import Hashed, SecretNotHashed
@@ -20,7 +21,7 @@ from sandbar.model.impact import NOTHING_CHECKED, Checked, conclude, settle
 from sandbar.model.naming import unknown_entity
 from sandbar.model.operations import BYTES_MAX, Operation, parse_operations
 from sandbar.model.perform import perform
-from sandbar.model.prefetch import wanted_by
+from sandbar.model.prefetch import wanted_by, wanted_names
 from sandbar.model.preflight import preflight
 from sandbar.model.purging import PurgeMode, check_mode, purge_entity
 from sandbar.model.queries import Question, View, answer, cursor_of
@@ -129,7 +130,13 @@ class Writes:
                 raise
             return NOTHING_CHECKED  # it may be a retry, which only the writer can tell
 
-    def run(self, work: Callable[[], T], principal: str, reason: str | None) -> T:
+    def run(
+        self,
+        work: Callable[[], T],
+        principal: str,
+        reason: str | None,
+        wanted: Sequence[int | str] = (),
+    ) -> T:
         """Run a function as one transaction; inside another one, as part of it."""
         _check_request(principal, reason, None)
         if self.open_unit() is not None:
@@ -146,7 +153,7 @@ class Writes:
             return value
 
         refuse_in_event_loop()
-        return self._store.submit(self._ws, body).result()
+        return self._store.submit(self._ws, body, wanted=wanted_names(wanted)).result()
 
     def purge(self, entity: Any, mode: PurgeMode, principal: str, reason: str | None) -> Purged:
         """Erase an entity and its whole past, alone and at once, then what may linger of it."""
@@ -165,6 +172,12 @@ class Writes:
 
         receipt, gone = self._store.submit(self._ws, work, alone=True).result()
         return Purged(receipt, gone, self._store.scrub())
+
+    def count(self, unit: Unit, slot: str, value: Any) -> int:
+        """How many entities hold a value, as the open transaction sees it."""
+        unit.tx.require_alone()
+        settle(unit)
+        return count_holders(unit.tx, unit.schema, slot, value, unit.resolve)
 
     def search(self, unit: Unit, search: Search) -> SearchPage:
         """A search as the open transaction sees it."""

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, TypeVar
 
 from sandbar.store.answer import Answer
+from sandbar.store.jobs import Claim, JobQueue
 from sandbar.store.plan import Transaction
 from sandbar.store.rows import Head, Record, Row, State, Token, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan
@@ -43,6 +44,9 @@ class Reads(Protocol):
 
     def find(self, property: int, key: Key) -> list[int]:
         """Ids of the entities that hold this key now, lowest first."""
+
+    def count(self, property: int, key: Key) -> int:
+        """How many entities hold this key now."""
 
     def referrers(self, key: Key, properties: Sequence[int], limit: int) -> list[tuple[int, int]]:
         """(property, id) pairs that hold this key in any of the properties now."""
@@ -103,6 +107,10 @@ class Store(Protocol):
     """One database: a file or a PostgreSQL database with many workspaces in it."""
 
     reads_in_microseconds: bool  # whether an event loop may wait for a point read
+
+    @property
+    def jobs(self) -> JobQueue:
+        """The jobs of all workspaces, for those who do them."""
 
     def workspace(self, name: str) -> int | None:
         """The number of the workspace of that name."""
@@ -169,7 +177,9 @@ def unique_wanted(parts: Iterable[Wanted]) -> Wanted:
 
 __all__ = [
     "NOTHING_WANTED",
+    "Claim",
     "Head",
+    "JobQueue",
     "Reads",
     "Record",
     "Row",

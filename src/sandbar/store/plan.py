@@ -16,9 +16,11 @@ import msgspec
 
 from sandbar import clock
 from sandbar.errors import Fault
+from sandbar.store.jobs import job_lost
 from sandbar.store.rows import Record, Row, State, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan, level_of
 from sandbar.store.search import Sought, Words
+from sandbar.store.tokens import Tokens
 
 Pair = tuple[int, Key]  # property and key
 
@@ -48,15 +50,6 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     words: Words | None = None
 
 
-class Tokens:
-    """What a transaction does to minted keys; what it revokes, it revokes first."""
-
-    def __init__(self) -> None:
-        self.minted: list[tuple[bytes, int]] = []
-        self.revoked: list[bytes] = []
-        self.revoked_ids: list[int] = []
-
-
 class RunAlone(BaseException):
     """Raised inside a transaction that cannot share a batch: it is run again by itself.
 
@@ -69,11 +62,13 @@ class Base(Protocol):
 
     def entity(self, id: int) -> Row | None: ...
     def find(self, property: int, key: Key) -> list[int]: ...
+    def count(self, property: int, key: Key) -> int: ...
     def referrers(
         self, key: Key, properties: Sequence[int], limit: int
     ) -> list[tuple[int, int]]: ...
     def secret(self, id: int, property: int) -> str | None: ...
     def recall(self, principal: str, key: str) -> Record | None: ...
+    def job_token(self, id: int) -> int | None: ...
     def scan(self, scan: Scan) -> list[Found]: ...
     def transactions(self, *, after: int, limit: int) -> list[TxRow]: ...
     def transaction_at(self, instant_us: int) -> int: ...
@@ -104,6 +99,7 @@ class Plan:
         self.secrets: dict[tuple[int, int], str | None] = {}
         self.records: dict[tuple[str, str], Record] = {}
         self.tokens: Tokens | None = None
+        self.jobs: dict[int, int | None] = {}  # when each is due; None: it has none any more
         self.words: dict[int, Words] = {}
         self.unsearched: tuple[int | None] | None = None  # how far the index was built just now
         self.erased: dict[int, int] = {}  # whom nothing but a mark remembers, since when
@@ -111,7 +107,7 @@ class Plan:
 
     def is_empty(self) -> bool:
         """Whether applying this plan would write anything."""
-        return not (self.transactions or self.records or self.unsearched)
+        return not (self.transactions or self.records or self.jobs or self.unsearched)
 
     def absorb(self, tx: Transaction) -> None:
         """Take over a transaction that ran to its end."""
@@ -119,6 +115,7 @@ class Plan:
             self.take(change, tx.t)
         self.secrets.update(tx.secrets)
         self.records.update(tx.records)
+        self.jobs.update(tx.jobs)
         self.tokens = tx.tokens or self.tokens  # who has any runs alone
         self.next_id = tx.next_id
         if tx.changed_ids:
@@ -194,6 +191,7 @@ class Transaction:
         self.secrets: dict[tuple[int, int], str | None] = {}
         self.records: dict[tuple[str, str], Record] = {}
         self.tokens: Tokens | None = None
+        self.jobs: dict[int, int | None] = {}
         self._superseded: list[Row] = []
         self._reindexed = False
 
@@ -220,6 +218,12 @@ class Transaction:
             return ids
         return sorted((set(ids) - set(ended or ())) | set(begun or ()))
 
+    def count(self, property: int, key: Key) -> int:
+        """How many entities hold this key, after this transaction's own changes."""
+        self.require_alone()
+        self.flush()
+        return self._base.count(property, key)
+
     def referrers(self, key: Key, properties: Sequence[int], limit: int) -> list[tuple[int, int]]:
         """(property, id) pairs that hold this key in any of the properties."""
         found = set(self._base.referrers(key, properties, limit + self._ended_count(key)))
@@ -240,6 +244,11 @@ class Transaction:
         """What is remembered of a request with this idempotency key."""
         known = self.records.get((principal, key)) or self._plan.records.get((principal, key))
         return known or self._base.recall(principal, key)
+
+    def require_job(self, id: int, token: int) -> None:
+        """Go on only if the entity's job is held under this token; it stays so until the end."""
+        if id in self._plan.jobs or self._base.job_token(id) != token:
+            raise job_lost(id)
 
     def scan(self, scan: Scan) -> list[Found]:
         """One page of an index walk that sees this transaction's own changes."""
@@ -308,6 +317,7 @@ class Transaction:
         self.require_alone()
         self._plan.erased[id] = self.t
         self.changed_ids.add(id)
+        self.schedule(id, None)
 
     def keep_secret(self, id: int, property: int, hashed: str | None) -> None:
         """Set or clear the hash of a secret slot; that it changed is attributed to someone."""
@@ -332,6 +342,10 @@ class Transaction:
         if self.tokens is None:
             self.tokens = Tokens()
         return self.tokens
+
+    def schedule(self, id: int, due_us: int | None) -> None:
+        """Have the entity's job be due then, and nobody's; None: it has none any more."""
+        self.jobs[id] = due_us
 
     def remember(self, principal: str, key: str, digest: str, receipt: str) -> None:
         """Keep the receipt of a request, also of one that changed nothing."""

@@ -28,6 +28,17 @@ _GATHER_S_MAX = 0.002
 _thread = threading.local()
 
 
+def refuse_on_writer() -> None:
+    """Whoever waits for a lock of the database must not be the one who holds it."""
+    if getattr(_thread, "is_writer", False):
+        # Also of another store: it may be the same database, whose lock we hold.
+        raise Fault(
+            "writer.reentrant",
+            "a write was started from inside the writer, outside the open transaction",
+            hint="use the transaction that the handler was given",
+        )
+
+
 class Connector(Protocol):
     """What a worker needs of its store."""
 
@@ -74,13 +85,7 @@ class Writer:
 
     def submit(self, ws: int, item: Item) -> None:
         """Queue an item; its future resolves after the commit."""
-        if getattr(_thread, "is_writer", False):
-            # Also of another store: it may be the same database, whose lock we hold.
-            raise Fault(
-                "writer.reentrant",
-                "a write was started from inside the writer, outside the open transaction",
-                hint="use the transaction that the handler was given",
-            )
+        refuse_on_writer()
         with self._condition:
             if self._closing:
                 raise Unavailable("store.closed", "this database has been closed")

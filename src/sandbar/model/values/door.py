@@ -21,14 +21,14 @@ MIN_LONG = -(1 << 63)
 MAX_LONG = (1 << 63) - 1
 
 
-def door_check(value: object) -> None:
+def door_check(value: object, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX_DEPTH) -> None:
     """Refuse any value that is not plain JSON of bounded size and depth."""
     if type(value) is str:
-        check_text(value)
+        check_text(value, max_bytes)
         return
-    room = MAX_BYTES
+    room = max_bytes
     level: list[object] = [value]
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(max_depth + 1):
         below: list[object] = []
         for item in level:
             if type(item) is list or type(item) is dict:
@@ -39,11 +39,13 @@ def door_check(value: object) -> None:
             else:
                 room -= _check_scalar(item)
             if room < 0:
-                raise refused("too-large", "JSON of at most 1 MiB", value, "a smaller document")
+                raise refused(
+                    "too-large", f"JSON of at most {max_bytes:,} bytes", value, "a smaller document"
+                )
         if not below:
             return
         level = below
-    raise refused("too-deep", f"at most {MAX_DEPTH} levels of nesting", value, "[[1]]")
+    raise refused("too-deep", f"at most {max_depth} levels of nesting", value, "[[1]]")
 
 
 def check_text(text: str, max_bytes: int = MAX_BYTES) -> int:

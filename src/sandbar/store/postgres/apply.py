@@ -13,6 +13,7 @@ from sandbar.errors import Fault
 from sandbar.store.plan import Plan
 from sandbar.store.postgres.arrays import Blobs, Longs, Texts
 from sandbar.store.postgres.connection import Connection
+from sandbar.store.postgres.jobs import apply_jobs
 from sandbar.store.postgres.words import apply_words
 from sandbar.store.queries import load_queries
 from sandbar.store.rows import RECORDS_KEPT_US
@@ -34,6 +35,7 @@ def apply_plan(connection: Connection, ws: int, plan: Plan, nonce: bytes) -> Non
     _put_tokens(connection, ws, plan)
     _put_records(connection, ws, plan)
     apply_words(connection, ws, plan)
+    apply_jobs(connection, ws, plan)
     for id, t in plan.erased.items():
         connection.execute(_Q.erase, (Longs((id,)), t))
 

@@ -53,6 +53,8 @@ _WRITER = _SESSION | {
     "idle_in_transaction_session_timeout": "5s",
     "lock_timeout": "3s",
 }
+# Leases may be lost with the power: whoever held one finds that its token counts no more.
+_CLAIMER = _WRITER | {"synchronous_commit": "off"}
 # Says and hears words that may be lost, so it waits for no disk.
 _MESSENGER = _SESSION | {"synchronous_commit": "off"}
 _NETWORK = {
@@ -117,6 +119,11 @@ def open_writer(url: str) -> Connection:
     with translated():
         connection.execute(_INSIST_ON_SYNC)
     return connection
+
+
+def open_claimer(url: str) -> Connection:
+    """A connection for writes that may be lost with the power, so they wait for no disk."""
+    return _open(url, _CLAIMER)
 
 
 def open_messenger(url: str) -> Connection:

@@ -33,7 +33,7 @@ GRANT SELECT, INSERT, UPDATE ON sandbar.version, sandbar.token TO {role};
 GRANT SELECT, INSERT, DELETE ON sandbar.slot TO {role};
 GRANT SELECT, UPDATE, DELETE ON sandbar.unsearched TO {role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON sandbar.entity, sandbar.secret, sandbar.idempotency,
-  sandbar.search TO {role};
+  sandbar.search, sandbar.job TO {role};
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA sandbar TO {role}
 
 -- name: privilege

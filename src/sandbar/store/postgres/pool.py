@@ -52,12 +52,18 @@ class _Lent:
 
 
 class Pool:
-    """At most so many readers, each used by one thread at a time."""
+    """At most so many connections, each used by one thread at a time."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(
+        self,
+        url: str,
+        connect: Callable[[str], Connection] = open_reader,
+        connections_max: int = CONNECTIONS_MAX,
+    ) -> None:
         self._url = url
+        self._connect = connect
         self._home = Home()
-        self._free = threading.Semaphore(CONNECTIONS_MAX)
+        self._free = threading.Semaphore(connections_max)
         self._lock = threading.Lock()
         self._idle: list[_Lent] = []
         self._closed = False
@@ -71,6 +77,16 @@ class Pool:
         lent, row = self._first(ws, fetch)
         self._give_back(lent)
         return row
+
+    def all_rows(self, sql: str, bindings: Any) -> list[Any]:
+        """The rows of one statement that reads no table, but calls a function that may."""
+
+        def fetch(connection: Connection) -> list[Any]:
+            return connection.execute(sql, bindings, prepare=True).fetchall()
+
+        lent, rows = self._first(None, fetch)
+        self._give_back(lent)
+        return rows
 
     @contextmanager
     def snapshot(self, ws: int, start: Callable[[Connection], T]) -> Iterator[T]:
@@ -129,7 +145,7 @@ class Pool:
             if self._idle:
                 return self._idle.pop(0)
         try:
-            return _Lent(open_reader(self._url))
+            return _Lent(self._connect(self._url))
         except BaseException:
             self._free.release()
             raise

@@ -106,6 +106,9 @@ LIMIT 1
 -- name: find
 SELECT id FROM slot WHERE ws = %s AND property = %s AND value = %s ORDER BY id
 
+-- name: count
+SELECT count(*) FROM slot WHERE ws = %s AND property = %s AND value = %s
+
 -- name: prefetch
 SELECT u.property, u.value, e.id, e.class, e.t, e.doc
 FROM unnest(%(properties)s::bigint[], %(keys)s::bytea[]) AS u (property, value)

@@ -82,6 +82,11 @@ class PostgresReads:
         """Ids of the entities that hold this key now."""
         return [id for (id,) in self._all(QUERIES.find, (self._ws, property, key))]
 
+    def count(self, property: int, key: Key) -> int:
+        """How many entities hold this key now."""
+        row = self._one(QUERIES.count, (self._ws, property, key))
+        return 0 if row is None else int(row[0])
+
     def find_as_of(self, property: int, key: Key, t: int) -> list[int]:
         """Ids of the entities that held this key right after transaction `t`."""
         levels, since = zip(*levels_at(t, self.state.t), strict=True)

@@ -26,6 +26,7 @@ from sandbar.store.postgres.connection import (
     problem_of,
     translated,
 )
+from sandbar.store.postgres.jobs import lock_job
 from sandbar.store.postgres.reads import QUERIES, PostgresReads
 from sandbar.store.rows import Record, Row, State
 from sandbar.store.scan import Key
@@ -171,6 +172,11 @@ class PostgresSession(PostgresReads):
             self._records[principal, key] = None if row is None else Record(*row)
         return self._records[principal, key]
 
+    def job_token(self, id: int) -> int | None:
+        """The token under which an entity's job is held; nobody takes it over before the end."""
+        with translated():
+            return lock_job(self._connection, self._ws, id)
+
     def is_open(self) -> bool:
         """Whether PostgreSQL still has our transaction open."""
         return self._connection.info.transaction_status == TransactionStatus.INTRANS
@@ -212,7 +218,7 @@ class PostgresSession(PostgresReads):
         plan = self._applied
         assert plan is not None
         if not plan.transactions:
-            # Only receipts: running the items again finds those that were kept.
+            # Only receipts, which running the items again finds, and schedules, which it repeats.
             raise problem_of(lost) from lost
         try:
             was_kept = self._connector.was_kept(self._ws, plan.t, self._nonce)

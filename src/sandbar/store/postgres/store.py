@@ -12,6 +12,7 @@ from sandbar.patience import current
 from sandbar.store.opened import OpenStore
 from sandbar.store.postgres.connection import Connection, open_reader, open_writer, translated
 from sandbar.store.postgres.install import check
+from sandbar.store.postgres.jobs import PostgresJobs
 from sandbar.store.postgres.notices import POLL_S, Crier, Ear
 from sandbar.store.postgres.pool import Pool, refuse_event_loop
 from sandbar.store.postgres.reads import QUERIES, Hurry, PostgresReads
@@ -33,6 +34,7 @@ class PostgresStore(OpenStore):
         self._url = url
         _check(url)
         self._pool = Pool(url)
+        self.jobs = PostgresJobs(url)
         self._crier = Crier(url)
         self._ear: Ear | None = None
         super().__init__(
@@ -121,6 +123,7 @@ class PostgresStore(OpenStore):
 
     def _let_go(self) -> None:
         self._crier.close()
+        self.jobs.close()
         self._pool.close()
 
 

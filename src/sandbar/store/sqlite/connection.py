@@ -12,6 +12,8 @@ from sandbar.patience import current
 
 _BUSY_S_MAX = 5.0
 _BUSY_PAUSE_S = 0.001
+_BEGIN_S_MAX = 5.0
+_BEGIN_PAUSE_S = 0.005
 _READER_CACHE_KIB = 40_000
 _WRITER_CACHE_KIB = 64_000
 
@@ -29,6 +31,31 @@ def open_writer(path: str) -> apsw.Connection:
         ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
         return connection
+
+
+def open_claimer(path: str) -> apsw.Connection:
+    """A connection for writes that may be lost with the power, so they wait for no disk."""
+    with translated():
+        connection = _open(path)
+        for pragma in ("synchronous=NORMAL", "trusted_schema=OFF"):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+        return connection
+
+
+def begin_writing(connection: apsw.Connection) -> None:
+    """Take the write lock. SQLite sometimes says "busy" at once; then it is asked again."""
+    deadline = clock.monotonic_s() + _BEGIN_S_MAX
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError as error:
+            if clock.monotonic_s() > deadline:
+                raise problem_of(error) from error
+            clock.pause_s(_BEGIN_PAUSE_S)
+        except apsw.Error as error:
+            raise problem_of(error) from error
+        else:
+            return
 
 
 def open_reader(path: str) -> apsw.Connection:

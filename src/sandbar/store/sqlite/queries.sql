@@ -63,6 +63,9 @@ LIMIT 1
 -- name: find
 SELECT id FROM slot WHERE ws = ? AND property = ? AND value = ? ORDER BY id
 
+-- name: count
+SELECT count(*) FROM slot WHERE ws = ? AND property = ? AND value = ?
+
 -- name: find_as_of
 SELECT id FROM slot WHERE ws = ?1 AND property = ?2 AND value = ?3 AND since <= ?4
 UNION

@@ -77,6 +77,11 @@ class SqliteReads:
             cursor = self._connection.execute(QUERIES.find, (self._ws, property, key))
             return [id for (id,) in cursor]
 
+    def count(self, property: int, key: Key) -> int:
+        """How many entities hold this key now."""
+        with translated():
+            return int(self._connection.execute(QUERIES.count, (self._ws, property, key)).get)
+
     def find_as_of(self, property: int, key: Key, t: int) -> list[int]:
         """Ids of the entities that held this key right after transaction `t`."""
         levels = msgspec.json.encode(levels_at(t, self.state.t)).decode()

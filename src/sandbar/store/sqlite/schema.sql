@@ -111,6 +111,20 @@ CREATE TABLE token (
 
 CREATE INDEX token_by_account ON token (ws, id);
 
+-- What entities have to have done by themselves, from a moment on. Somebody holds a job until
+-- until_us (0: nobody ever did), and must show the token to write in its name.
+CREATE TABLE job (
+  ws        INTEGER NOT NULL,
+  id        INTEGER NOT NULL,
+  due_us    INTEGER NOT NULL,
+  owner     TEXT,
+  token     INTEGER,
+  until_us  INTEGER NOT NULL,
+  PRIMARY KEY (ws, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX job_by_due ON job (due_us);
+
 -- Full-text search: the words of every living entity, written by the transaction that writes it.
 -- The row is the entity's place. Every word has its workspace's number before it, so that a search
 -- reads the postings of its own workspace only. The words come ready-made: this tokenizer parts

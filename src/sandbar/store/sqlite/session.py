@@ -6,20 +6,23 @@ import apsw
 import msgspec
 import uuid_utils
 
-from sandbar import clock
 from sandbar.errors import Fault, Problem, Unavailable
 from sandbar.store.api import Wanted
 from sandbar.store.batch import MaybeKept
 from sandbar.store.plan import PastRow, Plan
 from sandbar.store.rows import RECORDS_KEPT_US, Record
 from sandbar.store.scan import level_of
-from sandbar.store.sqlite.connection import open_writer, problem_of, translated
+from sandbar.store.sqlite.connection import (
+    begin_writing,
+    open_writer,
+    problem_of,
+    translated,
+)
 from sandbar.store.sqlite.erasure import erase
+from sandbar.store.sqlite.jobs import apply_jobs, token_of_job
 from sandbar.store.sqlite.reads import QUERIES, SqliteReads
 from sandbar.store.sqlite.words import apply_words
 
-_BEGIN_S_MAX = 5.0
-_BEGIN_PAUSE_S = 0.005
 _IDS_MAX = 1 << 40  # the rest of a place is the workspace
 
 
@@ -34,28 +37,12 @@ class SqliteConnector:
         """Take the database's write lock."""
         if self._connection is None:
             self._connection = open_writer(self._path)
-        self._begin(self._connection)
+        begin_writing(self._connection)
         try:
             return SqliteSession(self._connection, ws)
         except Problem:
             self.close()
             raise
-
-    @staticmethod
-    def _begin(connection: apsw.Connection) -> None:
-        """SQLite sometimes says "busy" at once instead of waiting; then it is asked again."""
-        deadline = clock.monotonic_s() + _BEGIN_S_MAX
-        while True:
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-            except apsw.BusyError as error:
-                if clock.monotonic_s() > deadline:
-                    raise problem_of(error) from error
-                clock.pause_s(_BEGIN_PAUSE_S)
-            except apsw.Error as error:
-                raise problem_of(error) from error
-            else:
-                return
 
     def reset(self) -> None:
         """Throw the connection away, and with it whatever was open."""
@@ -90,6 +77,11 @@ class SqliteSession(SqliteReads):
                 return Record(*row)
         return None
 
+    def job_token(self, id: int) -> int | None:
+        """The token under which an entity's job is held."""
+        with translated():
+            return token_of_job(self._connection, self._ws, id)
+
     def apply(self, plan: Plan) -> None:
         """Write the plan's rows; ends come before beginnings, so that values can be swapped."""
         with translated():
@@ -97,6 +89,7 @@ class SqliteSession(SqliteReads):
             self._apply_entities(plan)
             self._apply_rest(plan)
             apply_words(self._connection, self._ws, plan)
+            apply_jobs(self._connection, self._ws, plan)
             for id, t in plan.erased.items():
                 erase(self._connection, self._ws, id, t)
 

@@ -20,6 +20,7 @@ from sandbar.store.rows import Head, Row, Token
 from sandbar.store.scan import Key
 from sandbar.store.sqlite.connection import open_reader, open_writer, translated
 from sandbar.store.sqlite.erasure import scrub
+from sandbar.store.sqlite.jobs import SqliteJobs
 from sandbar.store.sqlite.reads import QUERIES, SqliteReads, no_workspace
 from sandbar.store.sqlite.session import SqliteConnector
 from sandbar.store.sqlite.upgrade import bring_up_to_date
@@ -37,6 +38,7 @@ class SqliteStore(OpenStore):
     def __init__(self, path: str | os.PathLike[str], *, server: bool = False) -> None:
         self._path = _whole_path(os.fspath(path))
         self._readers: deque[apsw.Connection] = deque()
+        self.jobs = SqliteJobs(self._path, self._one_row, self._require_open)
         self._server_lock = _lock_for_server(self._path) if server else None
         try:
             bring_up_to_date(self._path)
@@ -133,6 +135,7 @@ class SqliteStore(OpenStore):
         return scrub(self._path)
 
     def _let_go(self) -> None:
+        self.jobs.close()
         while self._readers:
             self._readers.pop().close()
         _unlock(self._server_lock)

@@ -1,0 +1,116 @@
+"""Jobs in a SQLite file: scheduled by the writer, claimed over a connection of their own.
+
+Leases come and go without a sync: one that a power cut takes back leaves a token that no longer
+counts. A commit of the writer syncs whatever was leased before it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import apsw
+
+from sandbar import clock
+from sandbar.store.jobs import Claim, microseconds, new_token, seconds
+from sandbar.store.plan import Plan
+from sandbar.store.queries import load_queries
+from sandbar.store.sqlite.connection import begin_writing, open_claimer, translated
+from sandbar.store.writer import refuse_on_writer
+
+_Q = load_queries("sandbar.store.sqlite", "jobs.sql")
+
+OneRow = Callable[[str, tuple[Any, ...]], Any]
+
+
+def apply_jobs(connection: apsw.Connection, ws: int, plan: Plan) -> None:
+    """Write what the batch scheduled; whoever held any of it holds it no more."""
+    if plan.jobs:
+        due = [(ws, id, due_us) for id, due_us in plan.jobs.items() if due_us is not None]
+        connection.executemany(_Q.put_job, due)
+        if len(due) < len(plan.jobs):
+            none = [(ws, id) for id, due_us in plan.jobs.items() if due_us is None]
+            connection.executemany(_Q.drop_job, none)
+
+
+def token_of_job(connection: apsw.Connection, ws: int, id: int) -> int | None:
+    """The token under which a job is held, if it is; under the writer's lock it stays so."""
+    for (token,) in connection.execute(_Q.job_token, (ws, id)):
+        return None if token is None else int(token)
+    return None
+
+
+class SqliteJobs:
+    """The jobs of all workspaces of a file."""
+
+    def __init__(self, path: str, one_row: OneRow, require_open: Callable[[], None]) -> None:
+        """`one_row` reads as the store does, whose being open is asked before any write."""
+        self._path = path
+        self._one_row = one_row
+        self._require_open = require_open
+        self._lock = threading.Lock()
+        self._connection: apsw.Connection | None = None
+
+    def is_due(self) -> bool:
+        """Whether there is a job to claim."""
+        return bool(self._one_row(_Q.is_due, (clock.now_us(),))[0])
+
+    def next_due_s(self) -> float | None:
+        """How long until there is a job to claim."""
+        (left_us,) = self._one_row(_Q.next_due, (clock.now_us(),))
+        return None if left_us is None else seconds(left_us)
+
+    def claim(self, owner: str, limit: int, lease_s: float) -> list[Claim]:
+        """Hold some of the jobs that are due."""
+        if not self.is_due():  # so nobody waits for a lock that nobody needs
+            return []
+        with self._writing() as connection:
+            now_us = clock.now_us()
+            until_us = now_us + microseconds(lease_s)
+            due: list[Any] = connection.execute(_Q.due_jobs, (now_us, limit)).fetchall()
+            claims = [Claim(ws, name, id, new_token(), due_us) for ws, name, id, due_us in due]
+            leases = [(owner, claim.token, until_us, claim.ws, claim.id) for claim in claims]
+            connection.executemany(_Q.claim_job, leases)
+        return claims
+
+    def renew(self, ws: int, id: int, token: int, lease_s: float) -> bool:
+        """Hold a job for longer."""
+        with self._writing() as connection:
+            until_us = clock.now_us() + microseconds(lease_s)
+            connection.execute(_Q.renew_job, (until_us, ws, id, token))
+            return connection.changes() == 1
+
+    def release(self, ws: int, id: int, token: int, delay_s: float = 0.0) -> None:
+        """Let others have it."""
+        with self._writing() as connection:
+            due_us = clock.now_us() + microseconds(delay_s)
+            connection.execute(_Q.release_job, (due_us, ws, id, token))
+
+    def close(self) -> None:
+        """Let go of the connection, once the store is no longer open."""
+        with self._lock:
+            self._hang_up()
+
+    @contextmanager
+    def _writing(self) -> Iterator[apsw.Connection]:
+        self._require_open()  # before the lock, which after a fork nobody might ever release
+        refuse_on_writer()
+        with self._lock:
+            self._require_open()
+            if self._connection is None:
+                self._connection = open_claimer(self._path)
+            try:
+                begin_writing(self._connection)
+                with translated():
+                    yield self._connection
+                    self._connection.execute("COMMIT")
+            except BaseException:
+                self._hang_up()  # and with it whatever was begun
+                raise
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.close(True)
+            self._connection = None

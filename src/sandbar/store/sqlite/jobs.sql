@@ -1,0 +1,39 @@
+-- Jobs, of all workspaces unless a statement names one. Held is what has a lease beyond now.
+
+-- name: is_due
+SELECT EXISTS (SELECT 1 FROM job WHERE due_us <= ?1 AND until_us <= ?1)
+
+-- name: due_jobs
+SELECT j.ws, w.name, j.id, j.due_us FROM job j CROSS JOIN workspace w ON w.ws = j.ws
+WHERE j.due_us <= ?1 AND j.until_us <= ?1 ORDER BY j.due_us, j.ws, j.id LIMIT ?2
+
+-- name: claim_job
+UPDATE job SET owner = ?, token = ?, until_us = ? WHERE ws = ? AND id = ?
+
+-- name: renew_job
+UPDATE job SET until_us = ? WHERE ws = ? AND id = ? AND token = ?
+
+-- name: release_job
+UPDATE job SET due_us = ?, owner = NULL, token = NULL, until_us = 0
+WHERE ws = ? AND id = ? AND token = ?
+
+-- If none of those that are due is free, they are held: as many as are being worked on, so few.
+
+-- name: next_due
+SELECT coalesce(
+  (SELECT 0 FROM job WHERE due_us <= ?1 AND until_us <= ?1 LIMIT 1),
+  (SELECT min(at) - ?1 FROM (
+    SELECT min(until_us) AS at FROM job WHERE due_us <= ?1
+    UNION ALL
+    SELECT min(due_us) FROM job WHERE due_us > ?1)))
+
+-- name: job_token
+SELECT token FROM job WHERE ws = ? AND id = ?
+
+-- name: put_job
+INSERT INTO job (ws, id, due_us, until_us) VALUES (?, ?, ?, 0)
+ON CONFLICT (ws, id) DO UPDATE
+SET due_us = excluded.due_us, owner = NULL, token = NULL, until_us = 0
+
+-- name: drop_job
+DELETE FROM job WHERE ws = ? AND id = ?
