@@ -14,7 +14,7 @@ help:
 	@echo 'make test-long  the tests that take minutes: faults, fuzz, scale'
 	@echo 'make check      format, lint, types, layers, house rules'
 	@echo 'make format     let ruff write the format'
-	@echo 'make bench      speed, as ratios against the bare drivers and other MCP servers'
+	@echo 'make bench      speed, as ratios against the bare drivers, other MCP servers and DBOS'
 	@echo 'make docs       write the reference of verbs anew'
 	@echo 'make lock       resolve the pins of pyproject.toml into requirements.lock'
 	@echo 'make clean      remove the environment and the caches'
@@ -45,7 +45,7 @@ format: .venv/.installed
 bench: .venv/.bench postgres
 	$(BIN)/python -m bench
 
-# A contestant that nothing but the benchmark needs, and that is large.
+# Contestants that nothing but the benchmark needs, and that are large.
 .venv/.bench: .venv/.installed
 	$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation -e '.[bench]'
 	@touch $@

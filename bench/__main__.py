@@ -10,23 +10,33 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from rich.console import Console
 
+from bench.contest_tables import WIRE, WORKFLOW, print_contest
 from bench.places import Place, PostgresPlace, SqlitePlace
 from bench.population import Say
 from bench.report import print_table, print_verdicts, write_json
 from bench.results import Result
 from bench.run import measure
 from bench.settings import FULL, QUICK, Settings
-from bench.wire.run import contest
-from bench.wire.table import print_wire_tables
+from bench.wire.run import contest as wire_contest
+from bench.workflow.run import contest as workflow_contest
 from tests.postgres_server import PostgresServer
 
 SIZES = {"sqlite": [1_000, 100_000, 1_000_000], "postgres": [1_000, 100_000]}
 QUICK_SIZES = [1_000, 10_000]
 _WIDTH = 140  # the table is as wide as that, whatever the terminal says
 _SILENCE_S = 5.0
+_WORDS = {"wire": WIRE, "workflow": WORKFLOW}
+
+
+class _Part(NamedTuple):
+    """What a contest has shown, and what a reader should know of it."""
+
+    results: list[Result]
+    remarks: list[str]
 
 
 def main() -> None:
@@ -35,31 +45,31 @@ def main() -> None:
     console, start = Console(), time.perf_counter()
     console.width = max(console.width, _WIDTH)
     stores: list[Result] = []
-    wire: list[Result] = []
+    contests: dict[str, _Part] = {}
     remark = "syncs were not measured"
-    wire_remarks: list[str] = []
     try:
         with tempfile.TemporaryDirectory(prefix="sandbar-bench-") as name:
             remark = f"one sync of this disk takes {_sync_ms(Path(name)):.2f} ms"
             for store in _stores(arguments):
                 stores.extend(_measured(console, store, Path(name), arguments))
-            if arguments.only != "stores":
-                wire.extend(_wire(console, Path(name), arguments, wire_remarks))
+            for part in _contests(arguments):
+                contests[part] = _contest(console, part, Path(name), arguments)
     finally:
         minutes = (time.perf_counter() - start) / 60
+        general = [remark, f"the run took {minutes:.1f} minutes"]
         if stores:
-            print_table(console, stores, f"{remark}; the run took {minutes:.1f} minutes")
-        if wire:
-            wire_remarks += [remark, f"the run took {minutes:.1f} minutes"]
-            print_wire_tables(console, wire, "; ".join(wire_remarks))
-        print_verdicts(console, stores + wire)
+            print_table(console, stores, "; ".join(general))
+        for part, (results, remarks) in contests.items():
+            print_contest(console, _WORDS[part], results, "; ".join(remarks + general))
+        everything = stores + [one for each in contests.values() for one in each.results]
+        print_verdicts(console, everything)
         if arguments.json is not None:
-            write_json(arguments.json, stores + wire)
+            write_json(arguments.json, everything)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("--only", choices=["stores", "wire"], help="one half of the benchmark")
+    parser.add_argument("--only", choices=["stores", *_WORDS], help="one part of the benchmark")
     parser.add_argument("--store", choices=["sqlite", "postgres", "both"], default="both")
     parser.add_argument("--sizes", type=_sizes, help="such as 1000,100000,1000000")
     parser.add_argument("--quick", action="store_true", help="small sizes, short rounds")
@@ -72,19 +82,24 @@ def _sizes(text: str) -> list[int]:
 
 
 def _stores(arguments: argparse.Namespace) -> list[str]:
-    if arguments.only == "wire":
+    if arguments.only not in (None, "stores"):
         return []
     return ["sqlite", "postgres"] if arguments.store == "both" else [arguments.store]
 
 
-def _wire(
-    console: Console, folder: Path, arguments: argparse.Namespace, remarks: list[str]
-) -> Iterator[Result]:
+def _contests(arguments: argparse.Namespace) -> list[str]:
+    return [part for part in _WORDS if arguments.only in (None, part)]
+
+
+def _contest(console: Console, part: str, folder: Path, arguments: argparse.Namespace) -> _Part:
     settings: Settings = QUICK if arguments.quick else FULL
-    with _progress(console, "MCP") as say:
-        outcome = contest(settings, folder, say)
-    remarks += outcome.remarks()
-    yield from outcome.results()
+    if part == "wire":
+        with _progress(console, "MCP") as say:
+            outcome = wire_contest(settings, folder, say)
+        return _Part(list(outcome.results()), outcome.remarks())
+    with _progress(console, "workflows") as say:
+        driven = workflow_contest(settings, folder, say)
+    return _Part(list(driven.results()), driven.field.remarks)
 
 
 def _measured(

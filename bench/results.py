@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from statistics import median
+from collections.abc import Sequence
+from statistics import median, quantiles
 from typing import Literal
 
 import msgspec
@@ -72,6 +73,58 @@ def slowdown(
     """Our cost as a multiple of the other's: less is better."""
     costs = [1 / ratio for ratio in contest.ratios()]
     return _result(contest, costs, store, size, key, what, against, bar)
+
+
+def rate(
+    rates: Sequence[float],
+    latencies: Sequence[float],
+    *,
+    store: str,
+    size: int,
+    key: str,
+    what: str,
+    cpu_us: float,
+) -> Result:
+    """How often somebody does something, ours or not."""
+    cuts = quantiles(latencies, n=100)
+    return Result(
+        store=store,
+        size=size,
+        key=key,
+        what=what,
+        ours=median(rates),
+        low=min(rates),
+        high=max(rates),
+        p50_ms=cuts[49] * 1_000,
+        p99_ms=cuts[98] * 1_000,
+        cpu_us=cpu_us,
+    )
+
+
+def figure(
+    figures: Sequence[float],
+    *,
+    store: str,
+    key: str,
+    what: str,
+    unit: str,
+    at_most: float | None = None,
+) -> Result:
+    """Something that was weighed or counted, once or more often."""
+    bar = None if at_most is None else Bar("at most", at_most)
+    middle = median(figures)
+    return Result(
+        store=store,
+        size=1,
+        key=key,
+        what=what,
+        figure=middle,
+        unit=unit,
+        low=min(figures),
+        high=max(figures),
+        bar=bar,
+        verdict=verdict(middle, bar),
+    )
 
 
 def _result(

@@ -20,6 +20,8 @@ class Settings(NamedTuple):
     wire_rounds: int = 5
     wire_seconds: float = 0.5  # one round of one server, called in one way
     wire_starts: int = 3
+    workflow_rounds: int = 15
+    workflow_seconds: float = 0.4  # one round of one contestant
 
 
 FULL = Settings()
@@ -36,6 +38,8 @@ QUICK = Settings(
     wire_rounds=2,
     wire_seconds=0.05,
     wire_starts=1,
+    workflow_rounds=2,
+    workflow_seconds=0.1,
 )
 
 THREADS = 32
@@ -53,3 +57,5 @@ TIMES_FASTMCP_AT_LEAST = 2.0
 RESIDENT_AT_MOST_MB = 150.0
 START_AT_MOST_S = 2.0
 HELP_AT_MOST_S = 0.3
+
+TIMES_DBOS_AT_LEAST = 1.0

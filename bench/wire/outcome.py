@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from statistics import median, quantiles
+from statistics import median
 
 import msgspec
 
-from bench.results import Bar, Result, speed, verdict
+from bench.results import Bar, Result, figure, rate, speed
 from bench.settings import (
     HELP_AT_MOST_S,
     RESIDENT_AT_MOST_MB,
@@ -71,39 +71,43 @@ class Outcome:
                 yield self._rate(entrant, connections)
         for server in self.field.servers:
             is_ours = server.key in _OURS
-            yield _figure(
-                f"start-{server.key}",
-                f"{server.what}: start to first answer",
+            yield figure(
                 self.starts[server.key],
-                " s",
-                START_AT_MOST_S if is_ours else None,
+                store=STORE,
+                key=f"start-{server.key}",
+                what=f"{server.what}: start to first answer",
+                unit=" s",
+                at_most=START_AT_MOST_S if is_ours else None,
             )
-            yield _figure(
-                f"resident-{server.key}",
-                f"{server.what}: resident memory",
+            yield figure(
                 [self.resident_mb[server.key]],
-                " MB",
-                RESIDENT_AT_MOST_MB if is_ours else None,
+                store=STORE,
+                key=f"resident-{server.key}",
+                what=f"{server.what}: resident memory",
+                unit=" MB",
+                at_most=RESIDENT_AT_MOST_MB if is_ours else None,
             )
-        yield _figure("help", "sandbar --help", self.help_seconds, " s", HELP_AT_MOST_S)
+        yield figure(
+            self.help_seconds,
+            store=STORE,
+            key="help",
+            what="sandbar --help",
+            unit=" s",
+            at_most=HELP_AT_MOST_S,
+        )
         for ours, server_key in _RATIOS:
             for connections in (_JUDGED_AT, CONNECTIONS[-1]):
                 yield from self._ratio(ours, server_key, connections)
 
     def _rate(self, entrant: Entrant, connections: int) -> Result:
         rounds = self.rounds[entrant.key, connections]
-        rates = [one.rate for one in rounds]
-        cuts = quantiles([one for each in rounds for one in each.latencies], n=100)
-        return Result(
+        return rate(
+            [one.rate for one in rounds],
+            [one for each in rounds for one in each.latencies],
             store=STORE,
             size=connections,
             key=entrant.key,
             what=entrant.what,
-            ours=median(rates),
-            low=min(rates),
-            high=max(rates),
-            p50_ms=cuts[49] * 1_000,
-            p99_ms=cuts[98] * 1_000,
             cpu_us=self._cpu_us(entrant.key, connections),
         )
 
@@ -135,20 +139,3 @@ class Outcome:
 
     def _rates(self, key: str, connections: int) -> list[float]:
         return [one.rate for one in self.rounds[key, connections]]
-
-
-def _figure(key: str, what: str, figures: list[float], unit: str, at_most: float | None) -> Result:
-    bar = None if at_most is None else Bar("at most", at_most)
-    figure = median(figures)
-    return Result(
-        store=STORE,
-        size=1,
-        key=key,
-        what=what,
-        figure=figure,
-        unit=unit,
-        low=min(figures),
-        high=max(figures),
-        bar=bar,
-        verdict=verdict(figure, bar),
-    )

@@ -32,6 +32,7 @@ def make_app(
     tools: Listing = "default",
 ) -> ASGIApp:
     """The whole server as one ASGI app."""
+    database.workflows.install()
     endpoint = Endpoint(database, tools)
     houses = Houses(lambda name: database.in_workspace(name).workspace, database.workspace_name)
     signed_in = SignIn(endpoint, houses, is_inline=database.reads_in_microseconds)
@@ -39,6 +40,7 @@ def make_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[dict[str, Any]]:
         del app
+        database.start_worker()
         async with endpoint.running():
             # Called before the server waits for open requests: streams never end by themselves.
             yield {"close_streams": endpoint.close_streams}

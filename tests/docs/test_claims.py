@@ -177,7 +177,8 @@ def test_what_is_not_mentioned_is_caught() -> None:
 
 def test_the_pack_of_the_page_loads_exactly_as_printed(folder: Path) -> None:
     files = write_files(page("packs"), folder)
-    assert files == [f"garden/{name}.json" for name in ("pack", "schema", "entities", "prompts")]
+    names = ("pack", "schema", "entities", "prompts", "workflows")
+    assert files == [f"garden/{name}.json" for name in names]
     with sandbar.open(folder / "pack.db") as db:
         report = db.load_pack(folder / "garden")
         assert (report.name, report.created) == ("garden", report.entities)

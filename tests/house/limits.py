@@ -45,6 +45,18 @@ BROAD_HANDLERS = {
     ),
     "sandbar/store/watchers.py": (1, "a commit stands, whatever those make of it who watch"),
     "sandbar/store/writer.py": (1, "the writer's thread outlives any defect in one batch"),
+    "sandbar/workflow/driving.py": (
+        1,
+        "whatever an activity raises is the fate of its process, not of the worker",
+    ),
+    "sandbar/workflow/moves.py": (
+        1,
+        "a defect in the code of an effect fails its transition, and is told as a number",
+    ),
+    "sandbar/workflow/worker.py": (
+        2,
+        "the worker outlives a store that ails; a process that cannot be served is tried again",
+    ),
     "sandbar/verbs/dispatch.py": (1, "a caller is shown the number of a defect, never its text"),
 }
 

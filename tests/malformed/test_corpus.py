@@ -1,6 +1,7 @@
 """Malformed requests in three lanes: the exact answer for each, and the server goes on.
 
-The corpus stands in `bodies`, `envelopes`, `parameters`, `headers`, `signing_in` and `transport`.
+The corpus stands in `bodies`, `envelopes`, `parameters`, `headers`, `signing_in`, `tasks` and
+`transport`.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from tests.malformed.headers import HEADERS
 from tests.malformed.parameters import PARAMETERS
 from tests.malformed.sending import Answer, Door, send
 from tests.malformed.signing_in import SIGNING_IN
+from tests.malformed.tasks import TASKS
 from tests.malformed.transport import TRANSPORT
 from tests.malformed.verdict import QUICK_S, complaints, faults_logged
 
-CORPUS = [*BODIES, *ENVELOPES, *PARAMETERS, *HEADERS, *SIGNING_IN, *TRANSPORT]
+CORPUS = [*BODIES, *ENVELOPES, *PARAMETERS, *HEADERS, *SIGNING_IN, *TASKS, *TRANSPORT]
 RUNS = [(case, lane) for case in CORPUS for lane in case.expect]
 NORMAL = Case("a normal call", OK, message=tool_call("sandbar.schema.datatypes", {}))
 

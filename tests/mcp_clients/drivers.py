@@ -304,7 +304,8 @@ class TypeScript(Driver):
             if not waiting.done():
                 waiting.set_exception(ended)
 
-    def _ask(self, command: str, **given: Any) -> Any:
+    def ask(self, command: str, **given: Any) -> Any:
+        """Give a command of the script, and wait for what it answers."""
         assert self._process.stdin is not None
         number = time.monotonic_ns()
         self._answers[number] = answer = Future[Any]()
@@ -314,19 +315,19 @@ class TypeScript(Driver):
         return answer.result(_ANSWER_TIMEOUT_S)
 
     def revision(self) -> str:
-        return str(self._ask("revision"))
+        return str(self.ask("revision"))
 
     def tools(self) -> list[str]:
-        return list(self._ask("tools"))
+        return list(self.ask("tools"))
 
     def call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        return dict(self._ask("call", name=name, arguments=arguments))
+        return dict(self.ask("call", name=name, arguments=arguments))
 
     def read(self, uri: str) -> dict[str, Any]:
-        return dict(self._ask("read", uri=uri))
+        return dict(self.ask("read", uri=uri))
 
     def listen(self, uri: str) -> None:
-        self._ask("listen", uri=uri)
+        self.ask("listen", uri=uri)
 
 
 def _wire(result: Any) -> dict[str, Any]:

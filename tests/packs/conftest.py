@@ -58,13 +58,13 @@ WritePack = Callable[..., Path]
 
 @pytest.fixture
 def write_pack(tmp_path: Path) -> WritePack:
-    """Writes a pack's folder: `write_pack(name, schema=…, entities=…, prompts=…, **manifest)`."""
+    """Writes a pack's folder: `write_pack(name, schema=…, workflows=…, …, **manifest)`."""
 
     def write(name: str, /, **given: Any) -> Path:
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
         files: dict[str, Any] = {
-            f: given.pop(f) for f in ("schema", "entities", "prompts") if f in given
+            f: given.pop(f) for f in ("schema", "entities", "prompts", "workflows") if f in given
         }
         files["pack"] = {"name": name, "title": name, **given}
         for file, contents in files.items():

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-WORKFLOWS = 4
 ACCESS = 5
 MEMORY = 6
 
@@ -28,17 +27,14 @@ EXCUSED = {
     "seed-000/tool-name-user.txt": Excuse("the class auth/User", ACCESS),
     "seed-000/tool-name-memory.txt": Excuse("the class mm/Memory", MEMORY),
     "seed-000/resource-uri-memory.txt": Excuse("a memory", MEMORY),
-    "seed-000/prompt-name.txt": Excuse("a workflow as a prompt", WORKFLOWS),
     "seed-001/create-memory.json": Excuse("a memory from Markdown", MEMORY),
     "seed-004/create-memory.sh": Excuse("a memory from Markdown", MEMORY),
     "seed-004/read-memory.sh": Excuse("a memory; equivalent with zorp beside", MEMORY),
     "seed-004/subscribe-memory.sh": Excuse("a memory; equivalent with zorp beside", MEMORY),
-    "seed-004/task-get.sh": Excuse("tasks", WORKFLOWS),
-    "seed-004/task-cancel.json": Excuse("tasks", WORKFLOWS),
 }
 
 # Verbs that seed 001 lists and other issues bring: group → issue.
-VERB_GROUPS_TO_COME = {"workflow": WORKFLOWS, "validation": WORKFLOWS, "project": MEMORY}
+VERB_GROUPS_TO_COME = {"project": MEMORY}
 
 # Of seed 004's Python client everything is run but its last statement, which makes a memory.
 CLIENT_STATEMENTS_TO_COME = {"create a memory": MEMORY}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 PRINTED = HERE / "printed"
@@ -31,6 +32,21 @@ def replaced(text: str, old: str, new: str) -> str:
     """The block with one piece of text replaced, which must be there once."""
     assert text.count(old) == 1, f"{old!r} is not there once"
     return text.replace(old, new)
+
+
+def absent(printed: Any, answered: Any, at: str = "$") -> list[str]:
+    """What of a printed answer is not so in the real one, which may tell more besides."""
+    if isinstance(printed, dict) and isinstance(answered, dict):
+        missing = [f"{at}.{name} is missing" for name in printed if name not in answered]
+        shared = ((name, value) for name, value in printed.items() if name in answered)
+        return missing + [
+            said for name, value in shared for said in absent(value, answered[name], f"{at}.{name}")
+        ]
+    if isinstance(printed, list) and isinstance(answered, list) and len(printed) == len(answered):
+        pairs = enumerate(zip(printed, answered, strict=True))
+        return [said for n, (ours, theirs) in pairs for said in absent(ours, theirs, f"{at}[{n}]")]
+    is_same = type(printed) is type(answered) and printed == answered
+    return [] if is_same else [f"{at} is {answered!r}, not {printed!r}"]
 
 
 def blocks(folder: Path = PRINTED) -> set[str]:

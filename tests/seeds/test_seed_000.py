@@ -14,18 +14,20 @@ import pytest
 import sandbar
 from tests.live_server import LiveServer
 from tests.seeds.configured import configuration, tools_seen
+from tests.seeds.following import asked, begun_order, moved, told_of
 from tests.seeds.printing import printed
 from tests.seeds.typing_it import (
+    LISTEN,
     TOKEN,
     Answer,
     ShellStream,
     call,
     payload,
     post,
+    rpc,
     shell,
 )
 
-LISTEN = 'curl -N http://localhost:8080/mcp/sse -H "Authorization: Bearer $SANDBAR_TOKEN"'
 BEARER = 'Bearer realm="sandbar-mcp"'
 
 
@@ -34,11 +36,6 @@ def _posted(block: str) -> str:
     first, body = block.split("\n", 1)
     assert first == "POST /mcp"
     return body
-
-
-def _rpc(method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-    message = {"jsonrpc": "2.0", "id": 1, "method": method}
-    return message if params is None else message | {"params": params}
 
 
 # --- quick start ----------------------------------------------------------------------------------
@@ -74,7 +71,7 @@ def test_the_committed_configuration_is_inert_until_the_token_is_set(address: st
     block = printed("seed-000/mcp-json-inert.json")
     inert = configuration(block, address, {})
     sent = inert["mcpServers"]["sandbar"]["headers"]["Authorization"]
-    assert post(address, _rpc("tools/list"), token=sent.removeprefix("Bearer ")).status == 401
+    assert post(address, rpc("tools/list"), token=sent.removeprefix("Bearer ")).status == 401
     awake = configuration(block, address, {"SANDBAR_TOKEN": TOKEN})
     assert "sandbar_entity_create" in tools_seen(awake)
 
@@ -85,7 +82,7 @@ def test_the_committed_configuration_is_inert_until_the_token_is_set(address: st
 def test_the_printed_header_signs_in(address: str) -> None:
     name, value = printed("seed-000/authorization.txt").split(": ", 1)
     assert name == "Authorization"
-    assert post(address, _rpc("tools/list"), token=value.removeprefix("Bearer ")).status == 200
+    assert post(address, rpc("tools/list"), token=value.removeprefix("Bearer ")).status == 200
 
 
 @pytest.mark.parametrize(
@@ -99,9 +96,9 @@ def test_whoever_does_not_sign_in_gets_401_and_the_challenge(
     """The body is a JSON-RPC error with the code −32001 instead of a bare `error` string."""
     if token is not None and token.startswith("retired"):
         server.sandbar("account", "add", "retired", "--api-key", "its-own-key-1")
-        assert post(address, _rpc("tools/list"), token=token).status == 200
+        assert post(address, rpc("tools/list"), token=token).status == 200
         server.sandbar("account", "revoke", "retired")
-    answer = post(address, _rpc("tools/list"), token=token)
+    answer = post(address, rpc("tools/list"), token=token)
     assert answer.status == 401
     assert answer.headers["www-authenticate"].startswith(BEARER)
     assert answer.error()["code"] == -32001
@@ -109,7 +106,7 @@ def test_whoever_does_not_sign_in_gets_401_and_the_challenge(
 
 def test_a_refusal_does_not_tell_names_from_keys(address: str) -> None:
     def told(token: str) -> dict[str, Any]:
-        error: dict[str, Any] = post(address, _rpc("tools/list"), token=token).error()
+        error: dict[str, Any] = post(address, rpc("tools/list"), token=token).error()
         error.get("data", {}).pop("request-id", None)
         return error
 
@@ -188,7 +185,7 @@ def test_the_input_schema_follows_the_table_of_types(address: str) -> None:
 def _entity(address: str, id: int) -> dict[str, Any]:
     """An entity, read as a resource."""
     uri = f"mcp://sandbar/dt/Resource/{id}"
-    contents = post(address, _rpc("resources/read", {"uri": uri})).result()["contents"]
+    contents = post(address, rpc("resources/read", {"uri": uri})).result()["contents"]
     found: dict[str, Any] = json.loads(contents[0]["text"])
     return found
 
@@ -223,7 +220,7 @@ def test_an_abstract_class_cannot_be_instantiated(address: str) -> None:
 
 @pytest.mark.parametrize("tool", ["sandbar.class.zorp.Nothing", "sandbar.no.such", "nothing"])
 def test_an_unknown_tool_is_an_invalid_parameter(address: str, tool: str) -> None:
-    answer = post(address, _rpc("tools/call", {"name": tool, "arguments": {}}))
+    answer = post(address, rpc("tools/call", {"name": tool, "arguments": {}}))
     error = answer.error()
     assert error["code"] == -32602
     assert "sandbar.entity.create" in error["data"]["available-tools"]
@@ -293,11 +290,11 @@ def test_the_stream_tells_of_new_resources_and_of_those_subscribed_to(
         boot = {"db/ident": "product/new-boot", "footwear/name": "New"}
         assert not call(address, "sandbar.class.zorp.Boot", boot).get("isError")
         stream.until("notifications/resources/list_changed")
-        assert post(address, _rpc("resources/subscribe", {"uri": uri})).result() == {}
+        assert post(address, rpc("resources/subscribe", {"uri": uri})).result() == {}
         _rename(address, "product/dune-drifter", "Renamed")
         told = stream.until("notifications/resources/updated")
         assert told["params"]["uri"] == uri
-        assert post(address, _rpc("resources/unsubscribe", {"uri": uri})).result() == {}
+        assert post(address, rpc("resources/unsubscribe", {"uri": uri})).result() == {}
 
 
 def _rename(address: str, entity: str, name: str) -> None:
@@ -309,7 +306,7 @@ def _rename(address: str, entity: str, name: str) -> None:
 
 
 def _read(address: str, uri: str) -> Answer:
-    return post(address, _rpc("resources/read", {"uri": uri}))
+    return post(address, rpc("resources/read", {"uri": uri}))
 
 
 def test_the_printed_address_of_a_class_is_read(address: str) -> None:
@@ -334,7 +331,7 @@ def test_every_named_entity_is_a_resource_data_first(address: str) -> None:
     found: list[dict[str, Any]] = []
     params: dict[str, Any] = {}
     while True:
-        page = post(address, _rpc("resources/list", params)).result()
+        page = post(address, rpc("resources/list", params)).result()
         found += page["resources"]
         if "nextCursor" not in page:
             break
@@ -349,13 +346,81 @@ def test_every_named_entity_is_a_resource_data_first(address: str) -> None:
 
 
 def test_prompts_are_listed(address: str) -> None:
-    """Prompts are data; workflows join them with their own issue."""
-    prompts = {p["name"]: p for p in post(address, _rpc("prompts/list")).result()["prompts"]}
+    """Prompts are data, and workflows are prompts as well."""
+    prompts = {p["name"]: p for p in post(address, rpc("prompts/list")).result()["prompts"]}
     assert {"describe-product", "plan-launch"} <= set(prompts)
     described = prompts["describe-product"]
     assert (described["title"], bool(described["description"])) == ("Describe a product", True)
     asked = [(each["name"], each.get("required", False)) for each in described["arguments"]]
     assert asked == [("product", True), ("audience", False)]
+
+
+def test_a_workflow_is_a_prompt_under_the_printed_name(address: str) -> None:
+    """Name and version, state diagram, invocation hints; the name leads back to the keyword."""
+    name = printed("seed-000/prompt-name.txt").strip()
+    listed = post(address, rpc("prompts/list")).result()["prompts"]
+    (prompt,) = [one for one in listed if one["name"] == name]
+    assert prompt["title"] == "Workflow validation/resource"
+    result = post(address, rpc("prompts/get", {"name": name})).result()
+    text = result["messages"][0]["content"]["text"]
+    assert text.startswith("# Workflow `validation/resource`, version ")
+    assert "```mermaid\nstateDiagram-v2\n" in text
+    assert "- `validation/in-progress`" in text
+    assert "Call the tool `sandbar.workflow.start-process` with" in text
+    assert "sandbar.workflow.order.fulfillment" in [one["name"] for one in listed]
+
+
+def test_a_new_workflow_is_announced(address: str, folder: Path) -> None:
+    """`notifications/prompts/list_changed` when a definition is added or modified."""
+    spec = {
+        "name": "announced/workflow",
+        "states": [
+            {"name": "open", "initial?": True},
+            {"name": "done", "terminal?": True, "terminal-kind": "success"},
+        ],
+        "transitions": [{"name": "do", "from": "open", "to": "done"}],
+    }
+    with ShellStream(LISTEN, address, folder) as stream:
+        stream.wait_until_open()
+        for description in ("Added.", "Modified."):
+            define = {"spec": spec | {"description": description}}
+            assert not call(address, "sandbar.workflow.define", define).get("isError")
+            stream.until("notifications/prompts/list_changed")
+
+
+# --- tasks ----------------------------------------------------------------------------------------
+
+
+def test_a_task_is_a_process_and_its_status_that_of_the_table(address: str, folder: Path) -> None:
+    """Non-terminal: running; ended one way or another: completed; not found: an error."""
+    with ShellStream(LISTEN, address, folder) as stream:
+        stream.wait_until_open()
+        handles = [begun_order(address) for _ in range(3)]
+        seen = [asked(address, "tasks/get", taskId=each)["result"]["status"] for each in handles]
+        assert seen == ["running"] * 3
+        moved(address, handles[0], "confirm", "ship", "deliver")
+        moved(address, handles[1], "expire")
+        assert asked(address, "tasks/cancel", taskId=handles[2])["result"]["kind"] == "cancel"
+        done = [asked(address, "tasks/get", taskId=each)["result"] for each in handles]
+        assert [task["status"] for task in done] == ["completed"] * 3
+        assert [task["kind"] for task in done] == ["success", "failure", "cancel"]
+        for handle in handles:
+            told = told_of(stream, "notifications/progress", handle)
+            assert told["params"]["workflow"] == ":order/fulfillment"
+    for handle in handles:
+        number = int(handle.split("-")[0])
+        assert _entity(address, number)["class"] == "workflow/Process"
+    error = asked(address, "tasks/get", taskId="17592186045700")["error"]
+    assert (error["code"], error["message"]) == (-32602, "Task not found: 17592186045700")
+
+
+def test_the_printed_order_goes_its_way(address: str) -> None:
+    """`order/fulfillment`: pending → confirmed → shipped → delivered."""
+    handle = begun_order(address)
+    moved(address, handle, "confirm", "ship", "deliver")
+    past = payload(call(address, "sandbar.workflow.process-history", {"process": handle}))
+    states = ["order/pending", "order/confirmed", "order/shipped", "order/delivered"]
+    assert [row["to"] for row in past["history"]] == states
 
 
 # --- errors ---------------------------------------------------------------------------------------

@@ -10,28 +10,28 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.live_server import LiveServer
 from tests.seeds.excused import VERB_GROUPS_TO_COME
-from tests.seeds.printing import filled, printed
+from tests.seeds.following import ORDER, asked, begun, begun_order, ended, moved, told_of
+from tests.seeds.printing import absent, filled, printed
 from tests.seeds.typing_it import (
+    LISTEN,
     PATIENCE_S,
     TOKEN,
     ShellStream,
     call,
     payload,
     post,
+    rpc,
 )
 
-LISTEN = 'curl -N http://localhost:8080/mcp/sse -H "Authorization: Bearer $SANDBAR_TOKEN"'
-
-
-def _rpc(method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-    message = {"jsonrpc": "2.0", "id": 1, "method": method}
-    return message if params is None else message | {"params": params}
+STATUS = "notifications/tasks/status"
 
 
 def _tools(address: str, path: str = "/mcp") -> dict[str, Any]:
-    tools = post(address, _rpc("tools/list"), path=path).result()["tools"]
+    tools = post(address, rpc("tools/list"), path=path).result()["tools"]
     return {tool["name"]: tool for tool in tools}
 
 
@@ -122,9 +122,9 @@ def test_the_surface_follows_a_slot_that_comes_and_a_class_that_goes(
 def test_bootstrap_by_discovery(address: str) -> None:
     """The printed flow: initialize, tools/list, resources/list, tools/call entity.create."""
     hello = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "flow", "version": "1"}}
-    assert post(address, _rpc("initialize", hello)).result()["serverInfo"]["name"] == "sandbar"
+    assert post(address, rpc("initialize", hello)).result()["serverInfo"]["name"] == "sandbar"
     assert "sandbar.entity.create" in _tools(address)
-    assert post(address, _rpc("resources/list")).result()["resources"]
+    assert post(address, rpc("resources/list")).result()["resources"]
     source = json.dumps({"footwear/name": "Discovered"})
     for arguments in (
         {"class": "zorp/Boot", "attributes": {"footwear/name": "Discovered"}},
@@ -146,22 +146,83 @@ def test_the_payload_is_json_inside_the_content_array(address: str) -> None:
 
 def test_errors_carry_a_number_and_structured_data(address: str) -> None:
     params = {"name": "sandbar.order.refund", "arguments": {}}
-    error = post(address, _rpc("tools/call", params)).error()
+    error = post(address, rpc("tools/call", params)).error()
     assert error["code"] == -32602
     assert {"code", "request-id", "available-tools"} <= set(error["data"])
 
 
 def test_failed_auth_tells_nothing_of_the_inside(address: str) -> None:
     """−32001 with HTTP 401 instead of −32000."""
-    answer = post(address, _rpc("tools/list"), token="claude:another-key")
+    answer = post(address, rpc("tools/list"), token="claude:another-key")
     assert (answer.status, answer.error()["code"]) == (401, -32001)
     for word in ("argon", "bcrypt", "hash", "service/", "Traceback"):
         assert word not in answer.body
 
 
+# --- tasks ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("sandbar.validation.start", {"class": "zorp/Footwear"}),
+        ("sandbar.workflow.start-process", ORDER),
+    ],
+)
+def test_long_running_tools_answer_with_a_task(
+    address: str, tool: str, arguments: dict[str, Any]
+) -> None:
+    """The printed envelope at the top of the result, and in the payload for whoever unwraps it."""
+    envelope = json.loads(printed("seed-001/task-envelope.json"))
+    result = begun(address, tool, arguments)
+    envelope["task-id"] = result["task-id"]
+    assert absent(envelope, result) == []
+    assert absent(envelope, payload(result)) == []
+    assert result["taskId"] == payload(result)["taskId"] == result["task-id"]
+
+
+def test_a_task_becomes_complete_and_of_a_kind(address: str, folder: Path) -> None:
+    """`notifications/tasks/status` at every step; by `tasks/cancel` the kind is cancel."""
+    ways = {
+        "success": ("confirm", "ship", "deliver"),
+        "failure": ("expire",),
+        "cancel": (),
+    }
+    with ShellStream(LISTEN, address, folder) as stream:
+        stream.wait_until_open()
+        for kind, transitions in ways.items():
+            handle = begun_order(address)
+            steps = [told_of(stream, STATUS, handle)]
+            for name in transitions:
+                moved(address, handle, name)
+                steps.append(told_of(stream, STATUS, handle))
+            if kind == "cancel":
+                task = asked(address, "tasks/cancel", **{"task-id": handle})["result"]
+                assert (task["status"], task["kind"]) == ("complete", kind)
+                steps.append(told_of(stream, STATUS, handle))
+            told = [(step["params"]["status"], step["params"].get("kind")) for step in steps]
+            between = [("running", None)] * (len(steps) - 2)
+            assert told == [("pending", None), *between, ("complete", kind)]
+
+
+def test_a_validation_goes_from_the_envelope_to_its_results(address: str) -> None:
+    """The group `validation`, as a task and by its own verbs."""
+    handle = begun(address, "sandbar.validation.start", {"class": "zorp/Footwear"})["task-id"]
+    task = ended(address, "task-id", handle)
+    assert (task["status"], task["kind"]) == ("complete", "success")
+    assert task["state"] == ":validation/passed"
+    results = payload(call(address, "sandbar.validation.results", {"process": handle}))
+    assert results["checked"] == task["result"]["checked"] > 0
+    listed = payload(call(address, "sandbar.validation.history", {"class": "zorp/Footwear"}))
+    assert results["process-id"] in [each["process-id"] for each in listed["validations"]]
+
+
+# --- streams --------------------------------------------------------------------------------------
+
+
 def test_subscriptions_end_with_their_stream(address: str, folder: Path) -> None:
     """Without an open stream a plain subscribe is refused, with a hint."""
-    subscribe = _rpc("resources/subscribe", {"uri": "mcp://sandbar/zorp/Boot/product/mud-lord"})
+    subscribe = rpc("resources/subscribe", {"uri": "mcp://sandbar/zorp/Boot/product/mud-lord"})
     with ShellStream(LISTEN, address, folder) as stream:
         stream.wait_until_open()
         assert post(address, subscribe).result() == {}
@@ -175,6 +236,6 @@ def test_whoever_does_not_listen_sees_only_answers(address: str) -> None:
     """A commit in between changes nothing about the answer to a bare request."""
     boot = {"class": "zorp/Boot", "attributes": {"db/ident": "boot/quiet", "footwear/name": "Q"}}
     assert not call(address, "sandbar.entity.create", boot).get("isError")
-    answer = post(address, _rpc("tools/list"))
+    answer = post(address, rpc("tools/list"))
     assert answer.headers["content-type"] == "application/json"
     assert answer.json()["id"] == 1

@@ -14,8 +14,10 @@ import pytest
 import sandbar
 from tests.seeds.configured import configuration, tools_seen
 from tests.seeds.excused import CLIENT_STATEMENTS_TO_COME
-from tests.seeds.printing import HERE, filled, printed, replaced
+from tests.seeds.following import ORDER, begun, begun_order, moved, told_of
+from tests.seeds.printing import HERE, absent, filled, printed, replaced
 from tests.seeds.typing_it import (
+    LISTEN,
     PATIENCE_S,
     PRINTED_ADDRESS,
     TOKEN,
@@ -23,31 +25,29 @@ from tests.seeds.typing_it import (
     call,
     payload,
     post,
+    rpc,
     shell,
 )
 
 BOOT = "mcp://sandbar/zorp/SpaceBoot/product/hull-walker"
 MEMORY = "mcp://sandbar/mm/Memory/decisions/foo"
+STATUS = "notifications/tasks/status"
+PRINTED_ID = "12345"
 QUIET_S = 0.5
-
-
-def _rpc(method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-    message = {"jsonrpc": "2.0", "id": 1, "method": method}
-    return message if params is None else message | {"params": params}
 
 
 # --- the handshake --------------------------------------------------------------------------------
 
 
 def test_initialize(address: str, folder: Path) -> None:
-    """Capabilities are those of seed 000; tasks come with issue 4."""
+    """Capabilities are those of seed 000, and tasks."""
     message = shell(printed("seed-004/initialize.sh"), address, folder).json()
     assert message["id"] == 1
     result = message["result"]
     assert result["protocolVersion"] == "2025-11-25"
     assert result["serverInfo"]["name"] == "sandbar"
     assert result["serverInfo"]["version"] == sandbar.__version__
-    assert {"tools", "resources", "prompts"} <= set(result["capabilities"])
+    assert {"tools", "resources", "prompts", "tasks"} <= set(result["capabilities"])
     assert result["capabilities"]["resources"]["subscribe"] is True
 
 
@@ -128,7 +128,7 @@ def test_creating_the_same_ident_again_is_a_no_op(address: str) -> None:
 
 def test_an_unknown_tool_names_those_there_are(address: str) -> None:
     params = {"name": "foo.bar.baz", "arguments": {}}
-    error = post(address, _rpc("tools/call", params)).error()
+    error = post(address, rpc("tools/call", params)).error()
     assert error["code"] == -32602
     assert error["message"] == "Unknown tool: foo.bar.baz"
     assert "sandbar.entity.create" in error["data"]["available-tools"]
@@ -208,17 +208,103 @@ def test_subscribe_by_curl_with_a_boot_for_the_memory(address: str, folder: Path
 
 
 def test_unsubscribe(address: str, folder: Path) -> None:
-    listen = 'curl -N http://localhost:8080/mcp/sse -H "Authorization: Bearer $SANDBAR_TOKEN"'
     unsubscribe = replaced(printed("seed-004/unsubscribe.json"), "...", BOOT)
-    with ShellStream(listen, address, folder) as stream:
+    with ShellStream(LISTEN, address, folder) as stream:
         stream.wait_until_open()
-        assert post(address, _rpc("resources/subscribe", {"uri": BOOT})).result() == {}
+        assert post(address, rpc("resources/subscribe", {"uri": BOOT})).result() == {}
         _rename(address, "Hull Walker III")
         assert stream.until("notifications/resources/updated")["params"]["uri"] == BOOT
         assert post(address, unsubscribe).json() == {"jsonrpc": "2.0", "id": 7, "result": {}}
         _rename(address, "Hull Walker")
         with pytest.raises(queue.Empty):
             stream.until("notifications/resources/updated", QUIET_S)
+
+
+# --- tasks ----------------------------------------------------------------------------------------
+
+
+def _asked_by_curl(block: str, handle: str, address: str, folder: Path) -> Any:
+    return shell(replaced(block, PRINTED_ID, handle), address, folder).json()
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("sandbar.validation.start", {"class": "zorp/Footwear"}),
+        ("sandbar.workflow.start-process", ORDER),
+    ],
+)
+def test_a_long_operation_answers_with_an_envelope(
+    address: str, tool: str, arguments: dict[str, Any]
+) -> None:
+    result = begun(address, tool, arguments)
+    envelope = replaced(printed("seed-004/task-envelope.json"), PRINTED_ID, result["task-id"])
+    assert absent(json.loads(envelope), {"result": result}) == []
+
+
+def test_a_task_is_polled_by_curl_to_its_end(address: str, folder: Path) -> None:
+    command = printed("seed-004/task-get.sh")
+    handle = begun(address, "sandbar.validation.start", {"class": "zorp/Footwear"})["task-id"]
+    told = _asked_by_curl(command, handle, address, folder)
+    assert told["id"] == 8
+    seen = [told["result"]["status"]]
+    while seen[-1] != "complete":
+        told = _asked_by_curl(command, handle, address, folder)
+        seen.append(told["result"]["status"])
+    assert set(seen) <= {"pending", "running", "complete"}
+    complete = replaced(printed("seed-004/task-complete.txt"), "{...}", "{}")
+    expected = json.loads(replaced(complete, PRINTED_ID, handle))
+    assert absent(expected, told) == []
+    assert told["result"]["result"]["class"] == "zorp/Footwear"
+
+
+def test_a_task_that_is_moved_is_pending_running_complete(address: str, folder: Path) -> None:
+    command = printed("seed-004/task-get.sh")
+    handle = begun_order(address)
+    statuses = []
+    for name in ("confirm", "ship", "deliver"):
+        statuses.append(_asked_by_curl(command, handle, address, folder)["result"]["status"])
+        moved(address, handle, name)
+    assert statuses == ["pending", "running", "running"]
+    result = _asked_by_curl(command, handle, address, folder)["result"]
+    assert (result["status"], result["kind"]) == ("complete", "success")
+
+
+def _event(line: str, handle: str) -> Any:
+    """A printed event of the stream, with our task's id."""
+    return json.loads(replaced(line, PRINTED_ID, handle).removeprefix("data: "))
+
+
+def test_the_stream_tells_how_a_task_stands(address: str, folder: Path) -> None:
+    with ShellStream(LISTEN, address, folder) as stream:
+        stream.wait_until_open()
+        handle = begun_order(address)
+        assert told_of(stream, STATUS, handle)["params"]["status"] == "pending"
+        moved(address, handle, "confirm")
+        told = told_of(stream, STATUS, handle)
+        assert absent(_event(printed("seed-004/status-running.txt"), handle), told) == []
+        moved(address, handle, "ship")
+        told_of(stream, STATUS, handle)
+        moved(address, handle, "deliver")
+        told = told_of(stream, STATUS, handle)
+        assert absent(_event(printed("seed-004/status-complete.txt"), handle), told) == []
+        assert "id" not in told
+
+
+def test_a_task_is_cancelled_where_its_state_allows_it(address: str) -> None:
+    """If not, −32602: here, since it has ended by then."""
+    handle = begun_order(address)
+    request = replaced(printed("seed-004/task-cancel.json"), PRINTED_ID, handle)
+    first = post(address, request)
+    assert first.json()["id"] == 9
+    result = first.result()
+    assert (result["task-id"], result["status"], result["kind"]) == (handle, "complete", "cancel")
+    error = post(address, request).error()
+    assert (error["code"], error["data"]["reason"]) == (-32602, "already-completed")
+    refund = begun_order(address)
+    moved(address, refund, "confirm", "ship", "ask-refund", reason="too small")
+    error = post(address, rpc("tasks/cancel", {"task-id": refund})).error()
+    assert (error["code"], error["data"]["reason"]) == (-32602, "not-cancellable")
 
 
 # --- clients --------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ ACCOUNT = "claude"
 KEY = "super-secret-mcp-key"
 TOKEN = f"{ACCOUNT}:{KEY}"
 PATIENCE_S = 10.0
+LISTEN = 'curl -N http://localhost:8080/mcp/sse -H "Authorization: Bearer $SANDBAR_TOKEN"'
 
 
 class Answer:
@@ -61,6 +62,12 @@ def payload(result: dict[str, Any]) -> Any:
     inner = json.loads(result["content"][0]["text"])
     assert inner == result["structuredContent"]
     return inner
+
+
+def rpc(method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A request as a small script writes it."""
+    message = {"jsonrpc": "2.0", "id": 1, "method": method}
+    return message if params is None else message | {"params": params}
 
 
 def post(address: str, body: Any, *, token: str | None = TOKEN, path: str = "/mcp") -> Answer:

@@ -7,6 +7,7 @@ import pytest
 
 from sandbar.verbs import Example, Verb, base_catalogue, input_schema, output_schema
 from tests.verbs.conftest import Call
+from tests.verbs.placeholders import filled
 
 VERBS = list(base_catalogue())
 EXAMPLES = [(verb, example) for verb in VERBS for example in verb.examples]
@@ -19,9 +20,10 @@ def test_examples_work_as_printed(call: Call, verb: Verb, example: Example) -> N
     jsonschema.validate(example.arguments, input_schema(verb))
     answers = output_schema(verb)
     assert answers is not None
+    arguments = filled(call, example.arguments)
     for name in (verb.name, verb.dotted, verb.portable):
         if name == verb.name or verb.access == "read":
-            jsonschema.validate(call(name, example.arguments), closed(answers))
+            jsonschema.validate(call(name, arguments), closed(answers))
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)

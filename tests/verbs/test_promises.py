@@ -11,6 +11,7 @@ import pytest
 import sandbar
 from sandbar.verbs import base_catalogue, base_verbs, input_schema
 from tests.verbs.conftest import Call, refusal
+from tests.verbs.placeholders import filled
 
 SHOPS: dict[str, Any] = {
     "properties": {
@@ -136,7 +137,7 @@ def test_every_limit_says_its_bounds(call: Call, verb: Any) -> None:
     if limit is not None:
         bounds = f"{limit['minimum']} to {limit['maximum']}"
         assert limit["description"] == f"most entries per page, {bounds}"
-        example = verb.examples[0].arguments
+        example = filled(call, verb.examples[0].arguments)
         call(verb.name, example | {"limit": limit["maximum"]})
         over = refusal(call, verb.name, example | {"limit": limit["maximum"] + 1})
         assert over.code == "arguments.invalid"

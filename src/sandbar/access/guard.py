@@ -12,11 +12,14 @@ from typing import Any
 
 from sandbar.access.callers import Caller
 from sandbar.access.metamodel import NAMESPACE
+from sandbar.access.processes import ProcessGuard
 from sandbar.errors import Forbidden
-from sandbar.model import Introspection, Touched
+from sandbar.model import Guard, Introspection, Touched
 
 _PACKS = "pack"  # whoever writes a record switches on a pack's code, and speaks to every agent
-_RESERVED = frozenset({NAMESPACE, _PACKS, "dt", "db"})  # and what is below them, such as db.type
+_RESERVED = frozenset(
+    {NAMESPACE, _PACKS, "workflow", "dt", "db"}
+)  # and what is below them, such as db.type
 
 
 def is_protected(name: str) -> bool:
@@ -124,3 +127,8 @@ def _admins_only(message: str) -> Forbidden:
         message,
         hint="add a new class or property under a name of your own, or ask an admin",
     )
+
+
+def effects_guard(workspace: str) -> Guard:
+    """What the effects of transitions and activities may change: what a writer may."""
+    return ProcessGuard(RoleGuard(Caller("effects", "writer", workspace)))

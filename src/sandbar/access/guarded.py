@@ -17,11 +17,13 @@ from sandbar.access.guard import (
     refuse_protected,
     refuse_writing,
 )
+from sandbar.access.processes import ProcessGuard
 from sandbar.errors import Forbidden
 from sandbar.model import (
     Entity,
     HistoryEntry,
     Introspection,
+    Judged,
     Moment,
     Page,
     Purged,
@@ -29,6 +31,7 @@ from sandbar.model import (
     SearchPage,
     SlotChange,
     TransactionEntry,
+    Walk,
     Workspace,
     Written,
 )
@@ -41,6 +44,7 @@ class Guarded:
         self._workspace = workspace
         self.caller = caller
         self._guard = None if caller.may("admin") else RoleGuard(caller)
+        self._write_guard = ProcessGuard(self._guard)
 
     def schema(self, as_of: Moment | None = None) -> Introspection:
         """The metamodel, now or as of the past."""
@@ -99,7 +103,7 @@ class Guarded:
         as_of: Moment | None = None,
     ) -> SearchPage:
         """One page of the entities whose text holds all the words, best first."""
-        hidden = frozenset() if self._guard is None else self._hidden(class_, None)
+        hidden = self._kept_from(class_)
         return self._workspace.search(
             query, class_=class_, limit=limit, cursor=cursor, as_of=as_of, hidden_classes=hidden
         )
@@ -133,7 +137,7 @@ class Guarded:
             principal=self.caller.principal,
             reason=reason,
             idempotency_key=idempotency_key,
-            guard=self._guard,
+            guard=self._write_guard,
         )
 
     def define(
@@ -152,7 +156,7 @@ class Guarded:
             principal=self.caller.principal,
             reason=reason,
             idempotency_key=idempotency_key,
-            guard=self._guard,
+            guard=self._write_guard,
         )
 
     def purge(
@@ -168,7 +172,16 @@ class Guarded:
         """What `transact` would find wrong with these operations; nothing is written."""
         # A reader may ask what is wrong with data, too, if not about accounts.
         guard = self._guard and RoleGuard(msgspec.structs.replace(self.caller, role="writer"))
-        return self._workspace.trial(operations, guard=guard)
+        return self._workspace.trial(operations, guard=ProcessGuard(guard))
+
+    def instance_count(self, class_: Any) -> int:
+        """How many instances of a class the caller is shown, by the index alone."""
+        return self._workspace.validity.count(class_, hidden=self._kept_from(class_))
+
+    def judged(self, class_: Any, walk: Walk | None, *, limit: int) -> Judged:
+        """Which of the next instances of a class are not valid today."""
+        hidden = self._kept_from(class_)
+        return self._workspace.validity.page(class_, walk, limit=limit, hidden=hidden)
 
     def sees(self, class_: str) -> bool:
         """Whether the caller is shown instances of a class: for lists and news made elsewhere."""
@@ -187,6 +200,10 @@ class Guarded:
         if self._guard is not None:
             for kinds in self._workspace.kinds([entity]):
                 self._guard.admit(kinds)
+
+    def _kept_from(self, class_: Any) -> frozenset[str]:
+        """The classes that the caller is not shown now."""
+        return frozenset() if self._guard is None else self._hidden(class_, None)
 
     def _hidden(self, class_: Any, as_of: Moment | None) -> frozenset[str]:
         """The classes of access; asking for one of them by name is refused outright."""

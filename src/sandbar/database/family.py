@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from sandbar.errors import NotFound
-from sandbar.model import Workspace
+from sandbar.model import JobQueue, Workspace
 from sandbar.notify import StoreHub
 from sandbar.store.api import Store
+from sandbar.workflow import Worker, Workflows
 
 M = TypeVar("M")
 
@@ -20,6 +22,7 @@ class Family(Generic[M]):
         self._store = store
         self._workspaces = {name: workspace}
         self._hub: StoreHub | None = None
+        self._worker: Worker | None = None
         self.lock = threading.RLock()
         self.members: dict[str, M] = {}
 
@@ -43,8 +46,22 @@ class Family(Generic[M]):
                 self._hub = StoreHub(self.workspace)
             return self._hub
 
+    def start_worker(self, jobs: JobQueue, workflows_of: Callable[[str], Workflows]) -> None:
+        """Begin to look after processes; once is enough for all workspaces."""
+        with self.lock:
+            if self._worker is None:
+                self._worker = Worker(jobs, workflows_of)
+                self._worker.start()
+
+    def wake_worker(self) -> None:
+        """A process may have something to do; if nobody works here, somebody else will see it."""
+        if self._worker is not None:
+            self._worker.wake()
+
     def close(self) -> None:
-        """Stop telling anybody."""
+        """Stop working and telling anybody."""
+        if self._worker is not None:
+            self._worker.stop()
         with self.lock:
             if self._hub is not None:
                 self._hub.close()

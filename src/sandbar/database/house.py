@@ -7,7 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from sandbar.access import Caller, Guarded, local_caller
+from sandbar.access import Caller, Guarded, ProcessGuard, effects_guard, local_caller
+from sandbar.database.calling import call_activity
 from sandbar.database.family import Family
 from sandbar.database.offers import Offer, offer_of
 from sandbar.model import (
@@ -32,9 +33,20 @@ from sandbar.model import (
 from sandbar.notify import StoreHub
 from sandbar.packs import PackReport, Progress, load_pack
 from sandbar.store.api import Store
-from sandbar.verbs import Context, Conversation, base_catalogue, dispatch
+from sandbar.verbs import (
+    Context,
+    Conversation,
+    Started,
+    Tasks,
+    base_catalogue,
+    dispatch,
+    dispatch_later,
+)
+from sandbar.workflow import CALL, Workflows
 
 T = TypeVar("T")
+
+_PROCESSES = ProcessGuard(None)  # even whoever owns the file would break them by hand
 
 
 class Database:
@@ -52,6 +64,8 @@ class Database:
         self._workspace = workspace
         self._principal = principal
         self._offer: Offer | None = None
+        self._workflows: Workflows | None = None
+        self._activities = {CALL: call_activity(name, self._call_in_background)}
         self._family: Family[Database] = (
             Family(store, name, workspace) if family is None else family
         )
@@ -93,6 +107,22 @@ class Database:
         return self._workspace
 
     @property
+    def workflows(self) -> Workflows:
+        """The workflows of this workspace and their processes."""
+        if self._workflows is None:
+            self._workflows = Workflows(
+                self._workspace,
+                lambda: self.offer.handlers,
+                effects_guard(self.workspace_name),
+                self._family.wake_worker,
+            )
+        return self._workflows
+
+    def start_worker(self) -> None:
+        """Look after processes that have something to do by themselves, in all workspaces."""
+        self._family.start_worker(self._store.jobs, lambda name: self.in_workspace(name).workflows)
+
+    @property
     def hub(self) -> StoreHub:
         """Where to hear of commits, in this workspace and its neighbours."""
         return self._family.hub()
@@ -115,11 +145,36 @@ class Database:
         conversation: Conversation | None = None,
     ) -> Any:
         """Call a verb in the name of a caller of this workspace."""
+        context = self._context(caller, verb, surface, request_id, conversation)
+        return dispatch(context, verb, arguments)
+
+    def _context(
+        self,
+        caller: Caller,
+        verb: str,
+        surface: str = "library",
+        request_id: str | None = None,
+        conversation: Conversation | None = None,
+    ) -> Context:
         # Only what is not ours needs a look at the packs of this workspace.
         base = base_catalogue()
         catalogue = base if base.find(verb) is not None else self.offer.catalogue
-        context = Context(self.guarded(caller), catalogue, surface, request_id, conversation)
-        return dispatch(context, verb, arguments)
+        return Context(
+            self.guarded(caller), catalogue, surface, request_id, conversation, self.workflows
+        )
+
+    def call_later(self, caller: Caller, verb: str, arguments: dict[str, Any]) -> Started:
+        """Call a verb in the background; its task says what came of it."""
+        return dispatch_later(self._context(caller, verb), verb, arguments)
+
+    def tasks(self, caller: Caller) -> Tasks:
+        """The tasks of a caller of this workspace."""
+        return Tasks(self.workflows, caller)
+
+    def _call_in_background(
+        self, caller: Caller, verb: str, arguments: dict[str, Any], conversation: Conversation
+    ) -> Any:
+        return self.call_as(caller, verb, arguments, surface="task", conversation=conversation)
 
     def guarded(self, caller: Caller) -> Guarded:
         """The workspace as this caller may see and change it."""
@@ -131,7 +186,7 @@ class Database:
         """The verbs and the packs of this workspace, as they are now."""
         generation = self._workspace.schema().generation
         if self._offer is None or self._offer.generation != generation:
-            self._offer = offer_of(self._workspace, generation)
+            self._offer = offer_of(self._workspace, generation, self._activities)
         return self._offer
 
     # --- schema ------------------------------------------------------------------------------
@@ -313,7 +368,11 @@ class Database:
         they may refer to each other by temporary id or ident, also forwards.
         """
         return self._workspace.transact(
-            operations, principal=self._principal, reason=reason, idempotency_key=idempotency_key
+            operations,
+            principal=self._principal,
+            reason=reason,
+            idempotency_key=idempotency_key,
+            guard=_PROCESSES,
         )
 
     def run(self, work: Callable[[], T], *, reason: str | None = None) -> T:

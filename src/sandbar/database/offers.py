@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from sandbar.access import protected_classes
 from sandbar.model import Workspace
 from sandbar.packs import PackCode, PackRecord, code_of, pack_records
 from sandbar.verbs import Catalogue, base_catalogue
+from sandbar.workflow import Activity, Handlers, validation_activities
 
 
 class Offer(NamedTuple):
@@ -16,10 +19,14 @@ class Offer(NamedTuple):
     packs: tuple[PackRecord, ...]
     code: PackCode
     catalogue: Catalogue
+    handlers: Handlers
 
 
-def offer_of(workspace: Workspace, generation: int) -> Offer:
-    """Ours, and that of the packs that are recorded in the workspace."""
+def offer_of(workspace: Workspace, generation: int, own: Mapping[str, Activity]) -> Offer:
+    """Ours, with our own activities, and that of the packs that are recorded in the workspace."""
     packs = tuple(pack_records(workspace))
     code = code_of([pack.name for pack in packs])
-    return Offer(generation, packs, code, Catalogue((*base_catalogue(), *code.verbs)))
+    catalogue = Catalogue((*base_catalogue(), *code.verbs))
+    activities = {**validation_activities(protected_classes), **own, **code.activities}
+    handlers = Handlers(activities, code.effects)
+    return Offer(generation, packs, code, catalogue, handlers)

@@ -13,11 +13,14 @@ from sandbar.mcp.resources import TEMPLATE, named
 from sandbar.mcp.service import Service
 from sandbar.mcp.wire import complete
 from sandbar.model import Introspection
-from sandbar.packs import complete_argument, prompts
+from sandbar.packs import SUBJECT_ARGUMENT, complete_argument, prompts, workflow_of_prompt
+from sandbar.workflow import VALIDATION
 
 VALUES_MAX = 100
 
-_NO_DATA = frozenset({"dt/Class", "dt/Property", "pack/Pack", "prompt/Prompt"})
+_NO_DATA = frozenset(
+    {"dt/Class", "dt/Property", "pack/Pack", "prompt/Prompt", "workflow/Definition"}
+)
 
 
 class Completion:
@@ -46,6 +49,9 @@ class Completion:
         db = exchange.database.guarded(exchange.caller)
         schema = db.schema()
         if isinstance(params.ref, types.PromptReference):
+            workflow = workflow_of_prompt(exchange.database.workflows, params.ref.name)
+            if workflow is not None:
+                return _about_workflow(db, schema, workflow, name, begun)
             code = exchange.database.offer.code
             listed = complete_argument(db, code, params.ref.name, name, begun)
             if listed or not _asks_for(db, params.ref.name, name):
@@ -67,6 +73,17 @@ def _asks_for(db: Guarded, prompt: str, argument: str) -> bool:
     """Whether a prompt has this argument."""
     asked = [one.arguments for one in prompts(db) if prompt in (one.name, one.ident)]
     return any(each.name == argument for arguments in asked for each in arguments)
+
+
+def _about_workflow(
+    db: Guarded, schema: Introspection, workflow: str, name: str, begun: str
+) -> list[str]:
+    """What a process can be about: anything that has a name; a validation is about a class."""
+    if name != SUBJECT_ARGUMENT:
+        return []
+    if workflow == VALIDATION:
+        return [each for each in schema.classes() if each.startswith(begun) and db.sees(each)]
+    return _idents(db, schema, begun, {})
 
 
 def _named(

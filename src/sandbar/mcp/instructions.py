@@ -36,11 +36,7 @@ _VERBS = {
 def instructions_for(exchange: Exchange) -> str:
     """At most 1.5 kB; tools are named in the spelling in which the client sees them."""
     offer = exchange.database.offer
-    names = {}
-    for key, name in _VERBS.items():
-        verb = offer.catalogue.find(name)
-        assert verb is not None, name
-        names[key] = verb.dotted if exchange.spelling == "seed" else verb.portable
+    names = {key: tool_name(exchange, name) for key, name in _VERBS.items()}
     write = _WRITE.format(**names) if exchange.caller.may("write") else ""
     text = _WAY.format(**names, write=write)
     for pack in offer.packs:
@@ -49,3 +45,10 @@ def instructions_for(exchange: Exchange) -> str:
             break
         text += line
     return text
+
+
+def tool_name(exchange: Exchange, verb_name: str) -> str:
+    """The tool of a verb in the spelling in which the client sees it."""
+    verb = exchange.database.offer.catalogue.find(verb_name)
+    assert verb is not None, verb_name
+    return verb.dotted if exchange.spelling == "seed" else verb.portable

@@ -1,7 +1,8 @@
-"""`prompts/list` and `prompts/get`: prompts are data that packs and users write."""
+"""`prompts/list` and `prompts/get`: prompts that packs and users write, and one per workflow."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -10,10 +11,18 @@ from mcp.server.context import ServerRequestContext
 from sandbar.errors import Problem
 from sandbar.mcp.cursors import read_cursor, write_cursor
 from sandbar.mcp.exchange import Exchange, exchange_of
+from sandbar.mcp.instructions import tool_name
 from sandbar.mcp.service import Service
 from sandbar.mcp.talk import Talk, asked
 from sandbar.mcp.wire import complete, protocol_error
-from sandbar.packs import Prompt, get_prompt, prompts
+from sandbar.packs import (
+    Prompt,
+    get_prompt,
+    prompts,
+    render_workflow,
+    workflow_of_prompt,
+    workflow_prompts,
+)
 from sandbar.verbs import Context, InputRequired
 
 PAGE_PROMPTS = 100
@@ -28,14 +37,12 @@ class Prompts:
     async def list_prompts(
         self, ctx: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams
     ) -> dict[str, Any]:
-        """One page of the prompts, by name."""
+        """One page of the prompts: those that were written, then those of workflows."""
         exchange = exchange_of(ctx, self._service)
         start = 0
         if params.cursor is not None:
             start = read_cursor(params.cursor, "prompts", int)[0]
-        found = await self._service.read(
-            exchange, lambda: prompts(exchange.database.guarded(exchange.caller))
-        )
+        found = await self._service.read(exchange, lambda: _all_prompts(exchange))
         end = start + PAGE_PROMPTS
         page: dict[str, Any] = {"prompts": [_prompt(each) for each in found[start:end]]}
         if end < len(found):
@@ -63,15 +70,24 @@ class Prompts:
         return complete(exchange.version, result)
 
     def _render(self, exchange: Exchange, name: str, arguments: dict[str, str], talk: Talk) -> Any:
-        offer = exchange.database.offer
+        offer, workflows = exchange.database.offer, exchange.database.workflows
+        workflow = workflow_of_prompt(workflows, name)
+        if workflow is not None:
+            return render_workflow(workflows, workflow, arguments, partial(tool_name, exchange))
         context = Context(
             exchange.database.guarded(exchange.caller),
             offer.catalogue,
             "mcp",
             exchange.request_id,
             talk,
+            workflows,
         )
         return get_prompt(context, offer.code, name, arguments)
+
+
+def _all_prompts(exchange: Exchange) -> list[Prompt]:
+    written = prompts(exchange.database.guarded(exchange.caller))
+    return written + workflow_prompts(exchange.database.workflows)
 
 
 def _prompt(prompt: Prompt) -> dict[str, Any]:

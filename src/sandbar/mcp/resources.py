@@ -31,8 +31,8 @@ SCHEME = "mcp://sandbar/"
 TEMPLATE = "mcp://sandbar/{ns}/{class}/{+ident}"
 PAGE_RESOURCES = 100
 
-# The metamodel comes last: whoever lists resources looks for data first.
-_METAMODEL = ("dt/Class", "dt/Property")
+# Workflows and the metamodel come last: whoever lists resources looks for data first.
+_LAST = ("workflow/Definition", "dt/Class", "dt/Property")
 _DESCRIPTION_MAX = 300
 
 
@@ -66,7 +66,7 @@ class Resources:
     async def list_resources(
         self, ctx: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams
     ) -> dict[str, Any]:
-        """One page of the named entities: data first, the metamodel last."""
+        """One page of the named entities: data first, workflows and the metamodel last."""
         exchange = exchange_of(ctx, self._service)
         phase, inner = 0, ""
         if params.cursor is not None:
@@ -79,12 +79,17 @@ class Resources:
         found: list[dict[str, Any]] = []
         if phase == 0 and not inner:
             found += [_pack_resource(each) for each in exchange.database.offer.code.resources]
-        classes = ("dt/Resource", *_METAMODEL)
+        classes = ("dt/Resource", *_LAST)
+        schema = db.schema()
+        last = [cls for cls in _LAST if cls in schema.classes()]
         while phase < len(classes):
-            hidden = _METAMODEL if phase == 0 else ()
+            if phase > 0 and classes[phase] not in last:  # workflows come with the first of them
+                phase, inner = phase + 1, ""
+                continue
+            hidden = last if phase == 0 else ()
             room = max(PAGE_RESOURCES - len(found), 1)
             page = named(db, classes[phase], hidden=hidden, limit=room, cursor=inner or None)
-            kept = protected_classes(db.schema())
+            kept = protected_classes(schema)
             found += [_resource(one) for one in page.items if not _is_access(one, kept)]
             if page.cursor is not None:
                 return {

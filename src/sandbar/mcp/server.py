@@ -22,6 +22,8 @@ from sandbar.mcp.prompts import Prompts
 from sandbar.mcp.resources import Resources
 from sandbar.mcp.service import Service
 from sandbar.mcp.subscriptions import Subscriptions
+from sandbar.mcp.task_words import EXTENSION, seed_envelope
+from sandbar.mcp.tasks import TaskMethods
 from sandbar.mcp.tools import Tools
 from sandbar.mcp.wire import complete, completed_error, dumped, is_modern, protocol_error
 
@@ -30,6 +32,10 @@ TITLE = "Sandbar"
 
 _EVERYTHING_CHANGES = NotificationOptions(
     prompts_changed=True, resources_changed=True, tools_changed=True
+)
+
+_TASKS = types.ServerTasksCapability.model_validate(
+    {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
 )
 
 
@@ -56,9 +62,10 @@ class SandbarServer(Server[Any]):
             extensions,
             protocol_version=protocol_version,
         )
-        # Extensions are words of the revisions without a handshake.
-        is_old = protocol_version is None or not is_modern(protocol_version)
-        return found.model_copy(update={"extensions": None}) if is_old else found
+        # Extensions are words of the revisions without a handshake; there, tasks are one.
+        if protocol_version is not None and is_modern(protocol_version):
+            return found
+        return found.model_copy(update={"extensions": None, "tasks": _TASKS})
 
 
 class McpServer:
@@ -68,6 +75,8 @@ class McpServer:
         self.service = service
         tools, prompts = Tools(service), Prompts(service)
         resources, completion = Resources(service), Completion(service)
+        tasks = TaskMethods(service)
+        self._tools = tools
         self.subscriptions = Subscriptions(service, resources)
         self.resources = resources
         self.sdk = SandbarServer(NAME, version=__version__, title=TITLE)
@@ -93,6 +102,11 @@ class McpServer:
             ("prompts/list", types.PaginatedRequestParams, prompts.list_prompts),
             ("prompts/get", types.GetPromptRequestParams, prompts.get_prompt),
             ("completion/complete", types.CompleteRequestParams, completion.complete),
+            ("tasks/get", types.RequestParams, tasks.get),
+            ("tasks/result", types.RequestParams, tasks.result),
+            ("tasks/update", types.RequestParams, tasks.update),
+            ("tasks/cancel", types.RequestParams, tasks.cancel),
+            ("tasks/list", types.PaginatedRequestParams, tasks.list_tasks),
             ("logging/setLevel", types.SetLevelRequestParams, self._set_level),
         ]
         for method, params, handler in handlers:
@@ -104,7 +118,9 @@ class McpServer:
             self._guard,
             RequestStateBoundary(keys, default_audience=NAME),
             self._attend,
+            self._tell_of_task,
         ]
+        self.sdk.extensions[EXTENSION] = {}
 
     def _principal(self, ctx: ServerRequestContext[Any, Any]) -> str:
         """Whoever was asked must be who answers."""
@@ -166,6 +182,24 @@ class McpServer:
             text = await self.service.read(exchange, lambda: instructions_for(exchange))
             self.subscriptions.agree(ctx, result["protocolVersion"])
             return {**result, "instructions": text}
+        return result
+
+    async def _tell_of_task(
+        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
+        """Answer a call that a client of 2025-11-25 wants to be a task, and say it as the seeds do.
+
+        Here and not in the handler, because the SDK knows of no such results: it refuses the one
+        and strips the other.
+        """
+        if ctx.method != "tools/call" or is_modern(ctx.protocol_version):
+            return await call_next(ctx)
+        if isinstance((ctx.params or {}).get("task"), dict):
+            params = types.CallToolRequestParams.model_validate(ctx.params, by_name=False)
+            return await self._tools.call_as_task(ctx, params)
+        result = await call_next(ctx)
+        if isinstance(result, dict) and exchange_of(ctx, self.service).road == "bare":
+            return {**result, **seed_envelope(result)}
         return result
 
 

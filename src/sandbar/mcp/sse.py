@@ -22,6 +22,7 @@ from sandbar.mcp.frames import (
 from sandbar.mcp.server import McpServer
 from sandbar.mcp.streams import PROMPTS, RESOURCES, TOOLS, Stream
 from sandbar.mcp.subscriptions import OpenStream, too_many
+from sandbar.mcp.task_news import TaskNews, said_as_seeds
 from sandbar.mcp.wire import INVALID_PARAMS, failed, protocol_error
 
 _QUIET_S = 15.0
@@ -31,6 +32,7 @@ _RETRY_AFTER_S = b"10"
 async def open_stream(server: McpServer, exchange: Exchange, receive: Receive, send: Send) -> None:
     """`GET /mcp/sse`: every list that changes, and what its caller subscribes to meanwhile."""
     stream = OpenStream(exchange.caller, frozenset({TOOLS, PROMPTS, RESOURCES}))
+    stream.follow_tasks(None)
     await _serve(server, exchange, stream, None, receive, send)
 
 
@@ -70,16 +72,16 @@ async def _serve(
         await send_part(send, KEEP_ALIVE if first is None else frame(first))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_hang_up, stream, receive)
-            await _tell(stream, send)
+            await _tell(stream, TaskNews(server.service, stream, said_as_seeds), send)
             tasks.cancel_scope.cancel()
         await end_stream(send)
     finally:
         server.service.streams.close(stream)
 
 
-async def _tell(stream: Stream, send: Send) -> None:
+async def _tell(stream: Stream, task_news: TaskNews, send: Send) -> None:
     while (notices := await stream.due(_QUIET_S)) is not None:
-        for method, params in notices:
+        for method, params in (*notices, *await task_news.due()):
             message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
             if params is not None:
                 message["params"] = params

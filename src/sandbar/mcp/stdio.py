@@ -13,6 +13,8 @@ from sandbar.mcp.service import Service
 
 def serve_stdio(database: Database, listing: Listing = "default") -> None:
     """Serve one client until it hangs up; whoever can open the file may do everything in it."""
+    database.workflows.install()
+    database.start_worker()
     anyio.run(_serve, McpServer(Service(database, listing)))
 
 

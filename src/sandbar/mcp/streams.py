@@ -8,7 +8,7 @@ nothing and is told everything once. It ends with the account that opened it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, ClassVar
 
 import anyio
@@ -27,6 +27,7 @@ PROMPTS = "notifications/prompts/list_changed"
 RESOURCES = "notifications/resources/list_changed"
 UPDATED = "notifications/resources/updated"
 
+_PROCESS = "workflow/Process"
 _PROMPT_CLASSES = frozenset({"prompt/Prompt", "workflow/Definition"})
 _CLOCK_MAY_STEP_S = 60.0  # look again at whether an account has expired
 
@@ -49,6 +50,8 @@ class Stream:
         self._by_ident: dict[str, set[str]] = {}
         self._due_lists: dict[str, None] = {}
         self._due_uris: dict[str, None] = {}
+        self._due_tasks: dict[int, None] = {}
+        self._tasks: Collection[int] | None = ()  # processes; None: all of this workspace
         self._wake = anyio.Event()
 
     def watch(self, uri: str, watched: Watched) -> bool:
@@ -71,6 +74,20 @@ class Stream:
         self._by_ident = _without(self._by_ident, uri)
         self._due_uris.pop(uri, None)
 
+    def follow_tasks(self, process_ids: Collection[int] | None) -> None:
+        """Be told of these processes, or of any; whose they are is looked at when they are told."""
+        self._tasks = process_ids
+
+    def take_tasks(self) -> list[int]:
+        """The processes that have changed; they are due no longer."""
+        due, self._due_tasks = list(self._due_tasks), {}
+        return due
+
+    def note_tasks(self, process_ids: list[int]) -> None:
+        """These are to be told."""
+        self._due_tasks.update(dict.fromkeys(process_ids))
+        self._stir()
+
     def note(self, news: News) -> None:
         """Remember what of a commit concerns this stream."""
         changed = _lists_changed(news) & self.lists
@@ -81,12 +98,23 @@ class Stream:
             if entity.ident is not None:
                 uris |= self._by_ident.get(entity.ident, set())
         self._due_uris.update(dict.fromkeys(sorted(uris)))
+        self._note_tasks(news)
         self._stir()
+
+    def _note_tasks(self, news: News) -> None:
+        followed = self._tasks
+        if followed is None:
+            changed = [entity.id for entity in news.entities if entity.class_ == _PROCESS]
+        elif news.is_partial:
+            changed = list(followed)
+        else:
+            changed = [entity.id for entity in news.entities if entity.id in followed]
+        self._due_tasks.update(dict.fromkeys(changed))
 
     def give_back(self, notices: list[Notice]) -> None:
         """These could not be told: they are due still."""
         self._due_lists.update((method, None) for method, params in notices if params is None)
-        uris = (params["uri"] for _, params in notices if params is not None)
+        uris = (params["uri"] for method, params in notices if method == UPDATED and params)
         self._due_uris.update((uri, None) for uri in uris if uri in self._uris)
         self._stir()
 
@@ -120,7 +148,7 @@ class Stream:
         return None if self.is_closed else self.take()
 
     def _stir(self) -> None:
-        if self._due_lists or self._due_uris:
+        if self._due_lists or self._due_uris or self._due_tasks:
             self._wake.set()
 
 
@@ -213,7 +241,9 @@ class Streams:
     def _check(self, news: News) -> None:
         """Find out which accounts the news have touched, in a thread if they do not say it."""
         if not news.is_partial:
-            self._tell(news, {entity.id for entity in news.entities})
+            # Whoever has a stream had an account before: news of its making come late.
+            changed = {entity.id for entity in news.entities if entity.kind != "created"}
+            self._tell(news, changed)
             return
         callers = [stream.caller for stream in self._open.get(news.workspace, ())]
         accounts = {one.account_id for one in callers if one.account_id is not None}

@@ -11,7 +11,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
-from sandbar.errors import Incorrect, TooMany
+from sandbar.errors import Incorrect, NotFound, TooMany
 from sandbar.faults import log_fault
 from sandbar.mcp.exchange import Exchange, exchange_of
 from sandbar.mcp.resources import Resources
@@ -25,10 +25,16 @@ from sandbar.mcp.streams import (
     Stream,
     Watched,
 )
-from sandbar.mcp.wire import complete, protocol_error
+from sandbar.mcp.task_asking import BEGUN, ask_session
+from sandbar.mcp.task_news import TASKS, TaskNews, said_in_session, said_to_listener
+from sandbar.mcp.tasks import declares_tasks, missing_extension
+from sandbar.mcp.wire import INVALID_PARAMS, complete, protocol_error
+from sandbar.verbs import Task
 
 _QUIET_S = 15.0
 _STREAM = "stream"
+TOKENS = "progress-tokens"  # of a session: process to the token of the call that began it
+_WITH_TASKS = "2025-11-25"
 
 _ALL_LISTS = frozenset({TOOLS, PROMPTS, RESOURCES})
 _NOTIFICATIONS: dict[str, Any] = {
@@ -70,6 +76,7 @@ class Subscriptions:
             return
         caller = exchange_of(ctx, self._service).caller
         stream = connection.state[_STREAM] = SessionStream(caller, _ALL_LISTS)
+        connection.state[TOKENS], connection.state[BEGUN] = {}, set()
         connection.exit_stack.callback(self._service.streams.close, stream)
         if connection.session_id is not None:
             connection.exit_stack.callback(self._service.sessions.end, connection.session_id)
@@ -90,26 +97,37 @@ class Subscriptions:
         Its account has changed, say. Left open it would be deaf, and the client none the wiser.
         """
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._tell_session, stream, connection)
+            tasks.start_soon(self._tell_session, stream, connection, tasks)
             await stream.ended.wait()
             tasks.cancel_scope.cancel()
         if connection.session_id is not None:
             await self._service.sessions.terminate(connection.session_id)
 
-    async def _tell_session(self, stream: Stream, connection: Any) -> None:
+    async def _tell_session(
+        self, stream: Stream, connection: Any, tasks: anyio.abc.TaskGroup
+    ) -> None:
         sessions, id = self._service.sessions, connection.session_id
+
+        def ask(task: Task) -> None:
+            tasks.start_soon(ask_session, self._service, connection, stream.caller, task)
+
+        said = said_in_session(connection.state[TOKENS], connection.state[BEGUN], ask)
+        task_news = TaskNews(self._service, stream, said)
         try:
             await connection.initialized.wait()
+            if connection.protocol_version == _WITH_TASKS:
+                stream.follow_tasks(None)
             while not stream.is_closed:
                 await stream.stirred()
                 await sessions.until_listening(id)
                 notices = stream.take()
-                for method, params in notices:
+                for method, params in (*notices, *await task_news.due()):
                     await connection.notify(method, params)
                 if not sessions.is_listening(
                     id
                 ):  # it was cut off meanwhile: rather twice than never
                     stream.give_back(notices)
+                    task_news.give_back()
         except Exception as error:  # noqa: BLE001 - one session ends, and not the server
             log_fault("mcp.session-failed", error)
             self._service.streams.close(stream)
@@ -168,13 +186,35 @@ class Subscriptions:
             if wanted.resource_subscriptions:
                 uris = [str(uri) for uri in wanted.resource_subscriptions]
                 honoured["resourceSubscriptions"] = await self._watch(exchange, stream, uris)
+            if "taskIds" in (wanted.model_extra or {}):
+                honoured["taskIds"] = await self._follow(ctx, exchange, stream, wanted)
+            said = said_to_listener(meta)
+            task_news = TaskNews(self._service, stream, said, is_chosen=True)
             await self._acknowledge(ctx, honoured, meta)
             while (notices := await stream.due(_QUIET_S)) is not None:
-                for notice in notices:
+                for notice in (*notices, *await task_news.due()):
                     await _send(ctx, notice, meta)
         finally:
             self._service.streams.close(stream)
         return complete(exchange.version, {"_meta": meta})
+
+    async def _follow(
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        exchange: Exchange,
+        stream: Stream,
+        wanted: types.SubscriptionFilter,
+    ) -> list[str]:
+        """Which of the tasks are followed now; what is not the caller's is left out."""
+        if not declares_tasks(ctx):
+            raise missing_extension()
+        given = (wanted.model_extra or {})["taskIds"]
+        if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+            raise MCPError(INVALID_PARAMS, "taskIds is an array of handles")
+        few = list(dict.fromkeys(given))[:WATCHED_PER_STREAM]
+        found = await self._service.read(exchange, lambda: _followable(exchange, few))
+        stream.follow_tasks(frozenset(found.values()))
+        return list(found)
 
     async def _watch(self, exchange: Exchange, stream: Stream, uris: list[str]) -> list[str]:
         """Which of these are watched now; what is too much or unknown is left out."""
@@ -202,11 +242,28 @@ class Subscriptions:
         )
 
 
+def _followable(exchange: Exchange, handles: list[str]) -> dict[str, int]:
+    tasks = exchange.database.tasks(exchange.caller)
+    found = {}
+    for handle in handles:
+        try:
+            found[handle] = tasks.find(handle).process_id
+        except NotFound:
+            continue
+    return found
+
+
+class _TaskNotification(types.Notification[dict[str, Any], str]):
+    """The SDK has no type for this one."""
+
+
 async def _send(ctx: ServerRequestContext[Any, Any], notice: Notice, meta: dict[str, Any]) -> None:
     method, params = notice
-    if params is not None:
+    if method == TASKS and params is not None:
+        notification: Any = _TaskNotification(method=method, params=params)
+    elif params is not None:
         body = types.ResourceUpdatedNotificationParams.model_validate({**params, "_meta": meta})
-        notification: Any = types.ResourceUpdatedNotification(params=body)
+        notification = types.ResourceUpdatedNotification(params=body)
     else:
         plain = types.NotificationParams.model_validate({"_meta": meta})
         notification = _NOTIFICATIONS[method](params=plain)

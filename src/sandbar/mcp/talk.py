@@ -41,9 +41,7 @@ class Talk:
         given = params.input_responses
         self.input_responses = None if given is None else {k: _plain(v) for k, v in given.items()}
         self.request_state = params.request_state
-        # An answer that is folded into one JSON object has no room for questions.
-        is_folded = ctx.request is not None and ctx.request.scope["state"].get("is_folded", False)
-        self.can_ask = ctx.session.can_send_request and not is_folded
+        self.can_ask = can_ask(ctx)
         declared = ctx.session.client_capabilities
         self.client_capabilities: dict[str, Any] = {} if declared is None else dumped(declared)
 
@@ -66,25 +64,7 @@ class Talk:
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Send the client a request and wait for its answer."""
-        return anyio.from_thread.run(self._ask, method, params)
-
-    async def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        request_type, result_type = _QUESTIONS[method]
-        request = request_type.model_validate({"method": method, "params": params})
-        try:
-            with anyio.fail_after(ANSWER_S):
-                answer = await self._ctx.session.send_request(
-                    request,
-                    result_type,
-                    metadata=ServerMessageMetadata(related_request_id=self._ctx.request_id),
-                )
-        except (MCPError, TimeoutError) as error:
-            raise Unavailable(
-                "client.refused",
-                "the client did not answer a question of this tool",
-                hint="answer it, or call the tool with all that it needs",
-            ) from error
-        return dumped(answer)
+        return anyio.from_thread.run(ask_client, self._ctx, method, params)
 
     def close_stream(self) -> None:
         """End the response stream early; the client polls for the rest."""
@@ -93,6 +73,35 @@ class Talk:
     async def _close_stream(self) -> None:
         if self._ctx.close_sse_stream is not None:
             await self._ctx.close_sse_stream()
+
+
+def can_ask(ctx: ServerRequestContext[Any, Any]) -> bool:
+    """Whether a question would reach the client, and its answer us."""
+    # An answer that is folded into one JSON object has no room for questions.
+    is_folded = ctx.request is not None and ctx.request.scope["state"].get("is_folded", False)
+    return ctx.session.can_send_request and not is_folded
+
+
+async def ask_client(
+    ctx: ServerRequestContext[Any, Any], method: str, params: dict[str, Any]
+) -> dict[str, Any]:
+    """Send the client a request and wait for its answer."""
+    request_type, result_type = _QUESTIONS[method]
+    request = request_type.model_validate({"method": method, "params": params})
+    try:
+        with anyio.fail_after(ANSWER_S):
+            answer = await ctx.session.send_request(
+                request,
+                result_type,
+                metadata=ServerMessageMetadata(related_request_id=ctx.request_id),
+            )
+    except (MCPError, TimeoutError) as error:
+        raise Unavailable(
+            "client.refused",
+            "the client did not answer a question of this tool",
+            hint="answer it, or call the tool with all that it needs",
+        ) from error
+    return dumped(answer)
 
 
 def asked(result: InputRequired) -> dict[str, Any]:

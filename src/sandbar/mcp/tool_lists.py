@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sandbar.access import Caller, protected_classes
+from sandbar.access import Caller, kept_classes, protected_classes
 from sandbar.database import Database
 from sandbar.mcp.exchange import Listing, Spelling
 from sandbar.model import Introspection
@@ -26,7 +26,7 @@ CLASSES_IN_ENUM = 40
 _CLASS_EXAMPLES = 5
 _ENUM_CHARACTERS = 1000
 _EXAMPLE_CHARACTERS = 60
-_SYSTEM = ("dt/", "db/", "db.type/", "auth/", "pack/", "prompt/")
+_SYSTEM = ("dt/", "db/", "db.type/", "auth/", "pack/", "prompt/", "workflow/")
 
 Tool = dict[str, Any]
 
@@ -88,6 +88,8 @@ def _tool(verb: Verb, listing: Listing, spelling: Spelling, known: dict[str, Any
         "inputSchema": arguments,
         "annotations": _annotations(verb),
     }
+    if verb.starts_task or verb.is_long:
+        tool["execution"] = {"taskSupport": "required" if verb.needs_task else "optional"}
     if listing == "full" and (answers := output_schema(verb)) is not None:
         tool["outputSchema"] = answers
     return tool
@@ -117,6 +119,8 @@ def _known_classes(schema: Introspection, caller: Caller) -> dict[str, Any]:
 
 
 def _may_create(schema: Introspection, caller: Caller, cls: str) -> bool:
+    if cls in kept_classes(schema):
+        return False
     if caller.may("admin"):
         return True
     return cls not in protected_classes(schema) and not cls.startswith("pack/")

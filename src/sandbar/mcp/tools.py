@@ -13,11 +13,16 @@ from sandbar.database import Offer
 from sandbar.errors import Fault, Problem
 from sandbar.mcp.cursors import read_cursor, write_cursor
 from sandbar.mcp.exchange import Exchange, exchange_of
-from sandbar.mcp.service import Service
+from sandbar.mcp.service import Service, connection_of
+from sandbar.mcp.subscriptions import TOKENS
 from sandbar.mcp.talk import Talk, asked
+from sandbar.mcp.task_asking import BEGUN
+from sandbar.mcp.task_words import task_2025, task_2026
+from sandbar.mcp.tasks import declares_tasks, missing_extension
 from sandbar.mcp.tool_lists import ToolLists
 from sandbar.mcp.wire import (
     INVALID_PARAMS,
+    METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
     complete,
     explained,
@@ -25,9 +30,19 @@ from sandbar.mcp.wire import (
     json_encode,
     protocol_error,
 )
-from sandbar.verbs import Content, InputRequired, base_catalogue, input_schema
+from sandbar.verbs import (
+    Content,
+    InputRequired,
+    Started,
+    Verb,
+    base_catalogue,
+    input_schema,
+    is_class_tool_name,
+)
 
 PAGE_TOOLS = 100
+_NEEDS_TASK = {"code": "method.unknown", "hint": "call it with `task`"}
+_NO_TASK = {"code": "method.unknown", "hint": "call it without `task`"}
 
 
 def is_point_read(name: object, arguments: object) -> bool:
@@ -98,10 +113,89 @@ class Tools:
         exchange = exchange_of(ctx, self._service)
         arguments = params.arguments or {}
         try:
+            if not (self._service.reads_inline and is_point_read(params.name, arguments)):
+                begun = await self._begun(ctx, exchange, params.name, arguments)
+                if begun is not None:
+                    return begun
             result = await self._run(ctx, exchange, params, arguments)
         except Problem as problem:
             return self._failure(exchange, problem, params.name)
+        if isinstance(result, Started):
+            return self._started(ctx, exchange, result)
         return complete(exchange.version, shown(result, is_modern(exchange.version)))
+
+    # --- tasks -------------------------------------------------------------------------------
+
+    async def _begun(
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        exchange: Exchange,
+        name: str,
+        arguments: dict[str, Any],
+    ) -> dict[str, Any] | None:
+        """The task that a long call becomes for a client of the extension; None for all others."""
+        verb = await self._verb(exchange, name)
+        if verb is None or not (verb.is_long or verb.needs_task):
+            return None
+        if not is_modern(exchange.version):
+            if verb.needs_task:
+                raise MCPError(METHOD_NOT_FOUND, "Task augmentation required", _NEEDS_TASK)
+            return None
+        if not declares_tasks(ctx):
+            if verb.needs_task:
+                raise missing_extension()
+            return None
+        if not verb.is_long:
+            return None
+        started = await self._later(exchange, name, arguments)
+        return {"resultType": "task", **task_2026(started)}
+
+    async def call_as_task(
+        self, ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
+    ) -> dict[str, Any]:
+        """A call that its client wants to be a task (2025-11-25)."""
+        exchange = exchange_of(ctx, self._service)
+        arguments = params.arguments or {}
+        verb = await self._verb(exchange, params.name)
+        if verb is not None and not (verb.is_long or verb.starts_task):
+            raise MCPError(METHOD_NOT_FOUND, "Tool does not support task augmentation", _NO_TASK)
+        try:
+            if verb is not None and verb.is_long:
+                started = await self._later(exchange, params.name, arguments)
+            else:
+                started = await self._run(ctx, exchange, params, arguments)
+        except Problem as problem:
+            if problem.code == "verb.unknown":
+                raise self._unknown_tool(exchange, problem, params.name) from problem
+            raise
+        assert isinstance(started, Started), f"{params.name} says that it starts tasks"
+        state, token = connection_of(ctx).state, (ctx.meta or {}).get("progress_token")
+        if BEGUN in state:
+            state[BEGUN].add(started.process_id)
+        if token is not None and TOKENS in state:
+            state[TOKENS][started.process_id] = token
+        return {"task": task_2025(started)}
+
+    async def _later(self, exchange: Exchange, name: str, arguments: dict[str, Any]) -> Started:
+        return await self._service.read(
+            exchange, lambda: exchange.database.call_later(exchange.caller, name, arguments)
+        )
+
+    async def _verb(self, exchange: Exchange, name: str) -> Verb | None:
+        verb = base_catalogue().find(name)
+        if verb is not None or is_class_tool_name(name):
+            return verb
+        return await self._service.read(
+            exchange, lambda: exchange.database.offer.catalogue.find(name)
+        )
+
+    def _started(
+        self, ctx: ServerRequestContext[Any, Any], exchange: Exchange, started: Started
+    ) -> dict[str, Any]:
+        """What began just now: a task for whoever knows tasks and need not wait for people."""
+        if is_modern(exchange.version) and started.runs_by_itself and declares_tasks(ctx):
+            return {"resultType": "task", **task_2026(started)}
+        return complete(exchange.version, shown(started, is_modern(exchange.version)))
 
     async def _run(
         self,

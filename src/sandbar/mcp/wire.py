@@ -32,6 +32,7 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 RESOURCE_NOT_FOUND = -32002
+HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021
 
 # Category of a problem → code before 2026-07-28, and since (which reserves the range of the old).

@@ -7,7 +7,7 @@ that another one's deletion took it along.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sandbar.model import core
 from sandbar.model.documents import Doc
@@ -29,6 +29,7 @@ class Touched(NamedTuple):
     is_definition: bool
     mentions: frozenset[str]  # of a definition: the classes above it, its slots, what it inverts
     changed: frozenset[str]  # the slots of an entity that stays which differ from before
+    detached: frozenset[str]  # of those: they only have lost what the transaction deletes
 
 
 class Guard(Protocol):
@@ -54,14 +55,17 @@ def kinds_of(schema: Schema, class_id: int) -> frozenset[str]:
 def ask(guard: Guard, drafts: list[Draft], tx: Transaction, old: Schema, new: Schema) -> None:
     """Tell the guard of all that has changed among these drafts, secrets included."""
     secret = {id for id, _ in tx.secrets}
+    gone = {draft.id for draft in drafts if draft.doc is None}
     for draft in drafts:
         if draft.is_changed() or draft.id in secret:
-            guard.touch(_touched(draft, old, new, tx.t))
+            guard.touch(_touched(draft, old, new, tx.t, gone))
 
 
-def _touched(draft: Draft, old: Schema, new: Schema, t: int) -> Touched:
+def _touched(draft: Draft, old: Schema, new: Schema, t: int, gone: set[int]) -> Touched:
     schema = new if new.has_class(draft.class_id) else old
     is_definition = draft.class_id in new.metaclasses or draft.class_id in old.metaclasses
+    changed = _changed(draft)
+    names = schema.class_by_id(draft.class_id).names
     return Touched(
         draft.id,
         kinds_of(schema, draft.class_id),
@@ -70,17 +74,29 @@ def _touched(draft: Draft, old: Schema, new: Schema, t: int) -> Touched:
         draft.before is not None and draft.before.t != t,
         is_definition,
         _mentions(new, draft) if is_definition else frozenset(),
-        _changed(draft, schema),
+        frozenset(names[key] for key in changed if key in names),
+        frozenset(names[key] for key in changed if key in names and _lost(draft, key, gone)),
     )
 
 
-def _changed(draft: Draft, schema: Schema) -> frozenset[str]:
+def _changed(draft: Draft) -> set[str]:
     old, doc = draft.old, draft.doc
     if old is None or doc is None:
-        return frozenset()
-    names = schema.class_by_id(draft.class_id).names
-    keys = {key for key in old.keys() | doc.keys() if old.get(key) != doc.get(key)}
-    return frozenset(names[key] for key in keys if key in names)
+        return set()
+    return {key for key in old.keys() | doc.keys() if old.get(key) != doc.get(key)}
+
+
+def _lost(draft: Draft, key: str, gone: set[int]) -> bool:
+    """Whether a slot that has changed has only lost what is gone."""
+    before, after = (_values((doc or {}).get(key)) for doc in (draft.old, draft.doc))
+    left = [value for value in before if not (isinstance(value, int) and value in gone)]
+    return after == left
+
+
+def _values(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
 
 
 def _mentions(schema: Schema, draft: Draft) -> frozenset[str]:

@@ -385,3 +385,7 @@ class Workspace:
         Give the ids and idents that it will probably read: a remote store fetches them in one go.
         """
         return self._writes.run(work, principal, reason, wanted)
+
+    def once(self, principal: str, key: str, asked: Any) -> bool:
+        """Inside `run`: whether this was asked for under this key, and done, before."""
+        return self._writes.once(principal, key, asked)

@@ -155,6 +155,19 @@ class Writes:
         refuse_in_event_loop()
         return self._store.submit(self._ws, body, wanted=wanted_names(wanted)).result()
 
+    def once(self, principal: str, key: str, asked: Any) -> bool:
+        """Inside `run`: whether this was asked for, and done, before; if not, it is now."""
+        _check_request(principal, None, key)
+        tx = self.open_transaction()
+        digest = _digest([], asked, is_kept=True)
+        record = tx.recall(principal, key)
+        if record is None:
+            tx.remember(principal, key, digest, "")
+            return False
+        if record.digest != digest:
+            raise _other_request()
+        return True
+
     def purge(self, entity: Any, mode: PurgeMode, principal: str, reason: str | None) -> Purged:
         """Erase an entity and its whole past, alone and at once, then what may linger of it."""
         _check_request(principal, reason, None)
@@ -329,9 +342,13 @@ def _receipt(tx: Transaction) -> Receipt:
 
 def _replay(known: str, receipt: str, digest: str) -> Written:
     if known != digest:
-        raise Conflict(
-            "idempotency.mismatch",
-            "this idempotency key was used for another request",
-            hint="use a new key for a new request",
-        )
+        raise _other_request()
     return msgspec.structs.replace(msgspec.json.decode(receipt, type=Written), replayed=True)
+
+
+def _other_request() -> Conflict:
+    return Conflict(
+        "idempotency.mismatch",
+        "this idempotency key was used for another request",
+        hint="use a new key for a new request",
+    )

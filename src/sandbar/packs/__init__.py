@@ -1,8 +1,9 @@
 """Packs: domains that are loaded into a workspace from a folder of data.
 
 A pack is a folder with a `pack.json` (name, title, description) and any of `schema.json`
-(properties and classes), `entities.json` (seed entities with idents) and `prompts.json`. Loading
-one twice changes nothing; loading a newer version brings its definitions and prompts up to date.
+(properties and classes), `entities.json` (seed entities with idents), `prompts.json` and
+`workflows.json`. Loading one twice changes nothing; loading a newer version brings its definitions,
+prompts and workflows up to date.
 What a pack can do in Python comes with Sandbar or an installed distribution, never with a folder.
 """
 
@@ -12,8 +13,15 @@ from sandbar.packs.loading import PackReport, Progress, load_pack
 from sandbar.packs.messages import PromptArgument
 from sandbar.packs.prompting import Prompt, complete_argument, get_prompt, prompts, render_prompt
 from sandbar.packs.records import PackRecord, loaded_packs, pack_records
+from sandbar.packs.workflow_prompts import (
+    SUBJECT_ARGUMENT,
+    render_workflow,
+    workflow_of_prompt,
+    workflow_prompts,
+)
 
 __all__ = [
+    "SUBJECT_ARGUMENT",
     "Manifest",
     "PackCode",
     "PackRecord",
@@ -34,4 +42,7 @@ __all__ = [
     "pack_records",
     "prompts",
     "render_prompt",
+    "render_workflow",
+    "workflow_of_prompt",
+    "workflow_prompts",
 ]

@@ -4,7 +4,8 @@ Code comes with Sandbar or with an installed distribution, through an entry poin
 `sandbar.packs` (the entry's name is the pack's; its value is the pack's package, or a module in
 it). Data never names what is imported.
 
-A module exports any of VERBS, RESOURCES, TEMPLATES, PROMPT_HANDLERS and COMPLETIONS.
+A module exports any of VERBS, RESOURCES, TEMPLATES, PROMPT_HANDLERS, COMPLETIONS, ACTIVITIES and
+EFFECTS.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from sandbar.errors import Conflict, Fault
 from sandbar.verbs.catalogue import PREFIX, Verb
 from sandbar.verbs.context import Context
 from sandbar.verbs.conversation import InputRequired
+from sandbar.workflow import Activity, EffectHandler
 
 GROUP = "sandbar.packs"
 
@@ -77,6 +79,8 @@ class PackCode(msgspec.Struct, frozen=True):
     templates: tuple[PackTemplate, ...] = ()
     prompt_handlers: dict[str, PromptHandler] = {}  # by the prompt's ident
     completions: dict[tuple[str, str], tuple[str, ...]] = {}  # by prompt's ident and argument
+    activities: dict[str, Activity] = {}  # by the names that states call them by
+    effects: dict[str, EffectHandler] = {}  # by the names that transitions call them by
 
     def read(self, uri: str) -> tuple[str | bytes, str] | None:
         """The contents and MIME type of a resource, or None if no pack has it."""
@@ -106,6 +110,8 @@ def code_of(names: Sequence[str]) -> PackCode:
     """The code of these packs as one; a pack that has none adds nothing."""
     codes = [(name, _exports(name, module)) for name in names if (module := _module(name))]
     _refuse_clashes("tool", ((name, verb.name) for name, code in codes for verb in code.verbs))
+    _refuse_clashes("activity", ((name, one) for name, code in codes for one in code.activities))
+    _refuse_clashes("effect", ((name, one) for name, code in codes for one in code.effects))
     _refuse_clashes("resource", ((name, one.uri) for name, code in codes for one in code.resources))
     return PackCode(
         tuple(verb for _, code in codes for verb in code.verbs),
@@ -113,6 +119,8 @@ def code_of(names: Sequence[str]) -> PackCode:
         tuple(template for _, code in codes for template in code.templates),
         {ident: handler for _, code in codes for ident, handler in code.prompt_handlers.items()},
         {key: values for _, code in codes for key, values in code.completions.items()},
+        {name: run for _, code in codes for name, run in code.activities.items()},
+        {name: run for _, code in codes for name, run in code.effects.items()},
     )
 
 
@@ -140,6 +148,8 @@ def _exports(name: str, module: ModuleType) -> PackCode:
         getattr(module, "TEMPLATES", ()),
         getattr(module, "PROMPT_HANDLERS", {}),
         getattr(module, "COMPLETIONS", {}),
+        getattr(module, "ACTIVITIES", {}),
+        getattr(module, "EFFECTS", {}),
     )
     exports: tuple[tuple[str, type, Any], ...] = (
         ("VERBS", Verb, code.verbs),

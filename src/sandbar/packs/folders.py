@@ -13,6 +13,7 @@ import msgspec
 from sandbar.errors import Conflict, Incorrect, NotFound
 from sandbar.packs.coded import installed_folder, installed_packs
 from sandbar.packs.messages import PromptEntry, parsed_arguments, undeclared
+from sandbar.workflow import read_spec
 
 INSTRUCTIONS_MAX_CHARACTERS = 400
 
@@ -54,6 +55,7 @@ class Pack(msgspec.Struct, frozen=True):
     schema: SchemaFile
     seeds: list[SeedEntity]
     prompts: list[PromptEntry]
+    workflows: list[dict[str, Any]]
 
 
 def built_in_packs(*, for_tests: bool = False) -> list[str]:
@@ -93,8 +95,10 @@ def read_pack(pack: str | Path) -> Pack:
     prompts = _read(folder, "prompts.json", list[PromptEntry]) or []
     for prompt in prompts:
         _check_prompt(prompt)
+    workflows = _read(folder, "workflows.json", list[dict[str, Any]]) or []
+    _check_workflows(workflows)
     schema = _read(folder, "schema.json", SchemaFile) or SchemaFile()
-    return Pack(manifest, schema, seeds, prompts)
+    return Pack(manifest, schema, seeds, prompts, workflows)
 
 
 def system_schema() -> SchemaFile:
@@ -150,6 +154,38 @@ def _check_prompt(prompt: PromptEntry) -> None:
             "pack.malformed",
             f"prompts.json: {prompt.ident} has no argument for {', '.join(blanks)}",
             hint="list it under arguments, or take the blank out of the text",
+        )
+
+
+def _check_workflows(specs: list[dict[str, Any]]) -> None:
+    """Everything that is wrong with any of them, each finding with the place of its workflow."""
+    names: list[str] = []
+    problems: list[tuple[str, Incorrect]] = []
+    for number, given in enumerate(specs):
+        try:
+            names.append(read_spec(given).name)
+        except Incorrect as problem:
+            problems.append((f"[{number}]", problem))
+    if problems:
+        findings = [
+            {**finding, "at": f"{place}.{finding['at']}".rstrip(".")}
+            for place, problem in problems
+            for finding in problem.data["findings"]
+        ]
+        more = f" (and {len(problems) - 1} more workflows)" if len(problems) > 1 else ""
+        place, first = problems[0]
+        raise Incorrect(
+            "pack.malformed",
+            f"workflows.json{place}: {first.message}{more}",
+            hint=first.hint,
+            data={"findings": findings},
+        )
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise Incorrect(
+            "pack.malformed",
+            f"workflows.json: {', '.join(twice)[:200]} is there twice",
+            hint="a pack brings the newest version of a workflow only",
         )
 
 

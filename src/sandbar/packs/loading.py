@@ -1,4 +1,4 @@
-"""Loading packs: definitions, record, prompts and seeds, in one transaction where they fit."""
+"""Loading packs: all but further seeds is one transaction."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from sandbar.model import Create, Operation, Workspace, definition_operations
+from sandbar.model import Create, Operation, Workspace, Written, definition_operations
 from sandbar.packs.coded import code_of
 from sandbar.packs.folders import Pack, read_pack, system_schema
 from sandbar.packs.messages import PromptEntry
 from sandbar.packs.records import PACK, PROMPT, ensured, loaded_packs, record_operations
+from sandbar.workflow import Workflows
 
 _SEEDS_AT_ONCE = 1000
 
@@ -27,6 +28,7 @@ class PackReport(msgspec.Struct, frozen=True):
     entities: int
     created: int
     prompts: int = 0
+    workflows: int = 0
 
 
 def load_pack(
@@ -46,7 +48,7 @@ def load_pack(
     first, rest = seeds[:_SEEDS_AT_ONCE], seeds[_SEEDS_AT_ONCE:]
     before = _definitions(workspace, read)
     operations = [*before, *first, *_records(workspace, read, names)]
-    written = workspace.transact(operations, principal=principal)
+    written = _write(workspace, read, operations, principal)
     outcomes = written.outcomes[len(before) : len(before) + len(first)]
     tell(len(outcomes), len(seeds))
     for start in range(0, len(rest), _SEEDS_AT_ONCE):
@@ -60,7 +62,25 @@ def load_pack(
         len(seeds),
         sum(outcome.created for outcome in outcomes),
         len(read.prompts),
+        len(read.workflows),
     )
+
+
+def _write(
+    workspace: Workspace, pack: Pack, operations: list[Operation], principal: str
+) -> Written:
+    """Everything but further seeds, in one transaction: workflows may name what comes before."""
+    workflows = Workflows(workspace)
+    # A workflow that was defined just so before has been changed since: that is somebody's will.
+    new = [spec for spec in pack.workflows if not workflows.was_defined(spec)]
+
+    def work() -> Written:
+        written = workspace.transact(operations, principal=principal)
+        for spec in new:
+            workflows.define(spec, principal=principal)
+        return written
+
+    return workspace.run(work, principal=principal)
 
 
 def _definitions(workspace: Workspace, pack: Pack) -> list[Operation]:

@@ -50,7 +50,7 @@ def prompts(db: Readable) -> list[Prompt]:
 def render_prompt(db: Readable, name: str, arguments: Mapping[str, str]) -> PromptMessages:
     """A prompt with its blanks filled in."""
     prompt, entity = _found(db, name)
-    values = _checked(prompt, arguments)
+    values = checked_arguments(prompt, arguments)
     return PromptMessages(fill(entity["prompt/messages"], values), prompt.description)
 
 
@@ -59,7 +59,7 @@ def get_prompt(
 ) -> PromptMessages | InputRequired:
     """A prompt filled in, by the code that its pack has for it or else from its text."""
     prompt, entity = _found(context.db, name)
-    values = _checked(prompt, arguments)
+    values = checked_arguments(prompt, arguments)
     handler = code.prompt_handlers.get(prompt.ident)
     if handler is not None:
         return handler(context, values)
@@ -115,7 +115,7 @@ def _prompt(name: str, entity: Entity) -> Prompt:
     return Prompt(name, ident, title, description or title or name, arguments)
 
 
-def _checked(prompt: Prompt, given: Mapping[str, Any]) -> dict[str, str]:
+def checked_arguments(prompt: Prompt, given: Mapping[str, Any]) -> dict[str, str]:
     """A text for every blank; what is optional and not given is empty."""
     known = [argument.name for argument in prompt.arguments]
     takes = f"{prompt.name} takes: {', '.join(known) or 'no arguments'}"

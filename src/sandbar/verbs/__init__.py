@@ -11,12 +11,14 @@ from sandbar.verbs.class_tools import (
     class_of_tool,
     class_tool_schema,
     class_tools,
+    is_class_tool_name,
     portable_keys,
 )
 from sandbar.verbs.context import Context
 from sandbar.verbs.conversation import Content, Conversation, InputRequired
-from sandbar.verbs.dispatch import dispatch
+from sandbar.verbs.dispatch import dispatch, dispatch_later
 from sandbar.verbs.schemas import class_arguments, input_schema, output_schema
+from sandbar.verbs.tasks import Started, Task, Tasks
 
 __all__ = [
     "Arguments",
@@ -27,6 +29,9 @@ __all__ = [
     "Conversation",
     "Example",
     "InputRequired",
+    "Started",
+    "Task",
+    "Tasks",
     "Verb",
     "base_catalogue",
     "base_verbs",
@@ -35,7 +40,9 @@ __all__ = [
     "class_tool_schema",
     "class_tools",
     "dispatch",
+    "dispatch_later",
     "input_schema",
+    "is_class_tool_name",
     "output_schema",
     "portable_keys",
 ]

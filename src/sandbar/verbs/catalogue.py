@@ -37,6 +37,9 @@ class Verb(msgspec.Struct, frozen=True, kw_only=True):
     is_idempotent: bool = False
     is_core: bool = False  # part of ?tools=core
     is_point_read: bool = False  # microseconds on SQLite: may run on the event loop
+    starts_task: bool = False  # answers with `Started`: doors that know tasks say so
+    is_long: bool = False  # may take longer than a request, and may be run twice: can be a task
+    needs_task: bool = False  # of the two above: not for clients that know no tasks
     is_exact: bool = False  # a pack's tool, listed without our prefix
     input_schema: dict[str, Any] | None = None  # an exact verb may bring its own
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -9,6 +10,8 @@ import msgspec
 from sandbar.access import Guarded
 from sandbar.verbs.catalogue import Catalogue
 from sandbar.verbs.conversation import Conversation
+from sandbar.verbs.tasks import Started, Tasks
+from sandbar.workflow import Workflows
 
 
 class Context(msgspec.Struct, frozen=True):
@@ -19,6 +22,29 @@ class Context(msgspec.Struct, frozen=True):
     surface: str = "library"  # library, cli, mcp, …
     request_id: str | None = None
     conversation: Conversation | None = None
+    engine: Workflows | None = None
+
+    @property
+    def workflows(self) -> Workflows:
+        """The workflows of the workspace."""
+        assert self.engine is not None, "this context was made without workflows"
+        return self.engine
+
+    @property
+    def tasks(self) -> Tasks:
+        """The caller's tasks."""
+        return Tasks(self.workflows, self.db.caller)
+
+    def named(self, entity: Any) -> Any:
+        """An entity as somebody names it: the handle of a task is the name of its process."""
+        is_maybe = self.engine is not None and isinstance(entity, str) and entity[:1].isdigit()
+        if is_maybe and self.workflows.handles.parsed(entity) is not None:
+            return self.tasks.find(entity).process_id
+        return entity
+
+    def start_task(self, workflow: str, subject: Any, data: Mapping[str, Any]) -> Started:
+        """Begin a process in the caller's name: what a verb of a pack answers with."""
+        return self.tasks.started(self.tasks.start(workflow, subject, data))
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the caller how far the work has come, if somebody listens."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sandbar.errors import Fault, Forbidden, NotFound, Problem
+from sandbar.errors import Fault, Forbidden, Incorrect, NotFound, Problem
 from sandbar.faults import log_fault
 from sandbar.model import did_you_mean
 from sandbar.verbs.base.writing import Created, create_entity
@@ -20,6 +20,8 @@ from sandbar.verbs.class_tools import (
     read_class_call,
 )
 from sandbar.verbs.context import Context
+from sandbar.verbs.tasks import Started
+from sandbar.workflow import CALL
 
 _SHOWN_MAX = 80
 
@@ -51,6 +53,25 @@ def _call(context: Context, ready: Ready, arguments: Mapping[str, Any]) -> Any:
     if not context.db.caller.may(verb.access):
         raise _forbidden(context, verb.name, verb.access)
     return verb.run(context, ready.read(arguments))
+
+
+def dispatch_later(context: Context, name: str, arguments: Mapping[str, Any]) -> Started:
+    """Call a verb that takes long in the background; what is wrong with the call is said now."""
+    ready = context.catalogue.ready(name)
+    if ready is None:
+        raise _unknown(context, name)
+    verb = ready.verb
+    if not context.db.caller.may(verb.access):
+        raise _forbidden(context, verb.name, verb.access)
+    if not verb.is_long:
+        raise Incorrect(
+            "verb.not-long",
+            f"{verb.name} is not made to be called in the background",
+            hint="call it and wait for its answer",
+        )
+    ready.read(arguments)
+    data = {"verb": verb.name, "arguments": dict(arguments)}
+    return context.tasks.started(context.tasks.start(CALL, None, data))
 
 
 def _call_class_tool(context: Context, name: str, arguments: Mapping[str, Any]) -> Created:

@@ -27,6 +27,13 @@ def input_schema(verb: Verb) -> dict[str, Any]:
     return _struct(_info(verb.arguments), is_input=True)
 
 
+def shown_fields(arguments: type[msgspec.Struct], *names: str) -> dict[str, Any]:
+    """The schema of some arguments: of a verb that has more than are worth listing."""
+    schema = _struct(_info(arguments), is_input=True)
+    properties = schema["properties"]
+    return {**schema, "properties": {name: properties[name] for name in names}}
+
+
 def output_schema(verb: Verb) -> dict[str, Any] | None:
     """What the verb answers; None for one that answers with content blocks."""
     if verb.result is Content or not _is_struct(verb.result):

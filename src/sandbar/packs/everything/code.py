@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from sandbar.packs.coded import PackResource, PackTemplate, PromptHandler, PromptMessages
-from sandbar.packs.everything import asking, plain
+from sandbar.packs.everything import asking, plain, tasking
 from sandbar.packs.everything.media import PNG
 from sandbar.packs.everything.requests import ask, is_accepted, question
 from sandbar.verbs.catalogue import Verb
@@ -39,7 +39,9 @@ def _prompt_in_context(
     return PromptMessages([{"role": "user", "content": {"type": "text", "text": text}}])
 
 
-VERBS: tuple[Verb, ...] = plain.VERBS + asking.VERBS
+ACTIVITIES = tasking.ACTIVITIES
+
+VERBS: tuple[Verb, ...] = plain.VERBS + asking.VERBS + tasking.VERBS
 
 RESOURCES = (
     PackResource(

@@ -11,8 +11,9 @@ from sandbar.access import Access
 from sandbar.verbs.catalogue import Verb
 from sandbar.verbs.context import Context
 from sandbar.verbs.conversation import Content, InputRequired
+from sandbar.verbs.tasks import Started
 
-Run = Callable[[Context, Any], Content | InputRequired]
+Run = Callable[[Context, Any], Content | InputRequired | Started]
 
 
 class NoArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

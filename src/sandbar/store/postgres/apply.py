@@ -14,7 +14,7 @@ from sandbar.store.plan import Plan
 from sandbar.store.postgres.arrays import Blobs, Longs, Texts
 from sandbar.store.postgres.connection import Connection
 from sandbar.store.postgres.jobs import apply_jobs
-from sandbar.store.postgres.words import apply_words
+from sandbar.store.postgres.words import note_searched, words_of
 from sandbar.store.queries import load_queries
 from sandbar.store.rows import RECORDS_KEPT_US
 
@@ -30,11 +30,12 @@ def apply_plan(connection: Connection, ws: int, plan: Plan, nonce: bytes) -> Non
     rows |= {"t": plan.t, "generation": plan.generation}
     rows |= {"next_id": plan.next_id, "instant_us": plan.instant_us}
     rows |= _slots(plan) | _past(plan) | _versions(plan) | _entities(plan) | _transactions(plan)
+    rows |= words_of(ws, plan)
     connection.execute(_Q.put_rows, rows)
     _put_secrets(connection, ws, plan)
     _put_tokens(connection, ws, plan)
     _put_records(connection, ws, plan)
-    apply_words(connection, ws, plan)
+    note_searched(connection, ws, plan)
     apply_jobs(connection, ws, plan)
     for id, t in plan.erased.items():
         connection.execute(_Q.erase, (Longs((id,)), t))

@@ -192,13 +192,14 @@ WITH gone AS MATERIALIZED (
     SELECT ctid, since FROM slot
     WHERE ws = %(ws)s AND property = u.property AND value = u.value AND id = u.id OFFSET 0
   ) s
+  LIMIT cardinality(%(ids)s::bigint[])
 ), kept AS (
   INSERT INTO past (ws, property, value, level, since, id, until)
   SELECT %(ws)s, property, value, length(ltrim((until - since)::bit(64)::text, '0')),
          since, id, until
   FROM gone WHERE since <> until
 ), ended AS (
-  DELETE FROM slot WHERE ws = %(ws)s AND ctid = ANY (ARRAY(SELECT place FROM gone)) RETURNING id
+  DELETE FROM slot USING gone WHERE ws = %(ws)s AND slot.ctid = gone.place RETURNING slot.id
 )
 SELECT count(*) FROM ended
 
@@ -224,6 +225,13 @@ WITH begun AS (
   ON CONFLICT (ws, id) DO UPDATE SET class = excluded.class, t = excluded.t, doc = excluded.doc
 ), gone AS (
   DELETE FROM entity WHERE ws = %(ws)s AND id = ANY (%(gone_ids)s)
+), unsearched AS (
+  DELETE FROM search WHERE ws = %(ws)s AND id = ANY (%(unsearched_ids)s)
+), searched AS (
+  INSERT INTO search (ws, id, words)
+  SELECT %(ws)s, u.id, u.words::tsvector
+  FROM unnest(%(searched_ids)s, %(searched_words)s) u (id, words)
+  ON CONFLICT (ws, id) DO UPDATE SET words = excluded.words
 ), committed AS (
   INSERT INTO tx (ws, t, instant_us, principal, reason, ids, is_schema, nonce)
   SELECT %(ws)s, u.t, u.instant_us, u.principal, u.reason, u.ids::bigint[], u.is_schema, %(nonce)s
@@ -295,12 +303,6 @@ DELETE FROM unsearched WHERE ws = %s
 
 -- name: search
 SELECT id, score FROM found(%s, %s::tsquery, %s::bigint[], %s, %s, %s)
-
--- name: put_words
-WITH gone AS (DELETE FROM search WHERE ws = %(ws)s AND id = ANY (%(gone_ids)s))
-INSERT INTO search (ws, id, words)
-SELECT %(ws)s, u.id, u.words::tsvector FROM unnest(%(ids)s, %(words)s) u (id, words)
-ON CONFLICT (ws, id) DO UPDATE SET words = excluded.words
 
 -- name: erase
 SELECT erase(%s, %s)

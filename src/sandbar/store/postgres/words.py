@@ -13,19 +13,19 @@ from sandbar.store.search import GAP, Sought, Term, Words
 _Q = load_queries("sandbar.store.postgres", "queries.sql")
 
 
-def apply_words(connection: Connection, ws: int, plan: Plan) -> None:
-    """Write what the batch made searchable."""
-    if plan.words:
-        kept = {id: words for id, words in plan.words.items() if words}
-        gone = Longs(id for id in plan.words if id not in kept and id < plan.first_unstored_id)
-        if kept or gone:
-            bindings = {
-                "ws": ws,
-                "ids": Longs(kept),
-                "words": Texts(_vector(ws, words) for words in kept.values()),
-                "gone_ids": gone,
-            }
-            connection.execute(_Q.put_words, bindings)
+def words_of(ws: int, plan: Plan) -> dict[str, Any]:
+    """What the batch makes searchable, as bindings of the statement that writes all its rows."""
+    kept = {id: words for id, words in plan.words.items() if words}
+    gone = [id for id in plan.words if id not in kept and id < plan.first_unstored_id]
+    return {
+        "searched_ids": Longs(kept),
+        "searched_words": Texts(_vector(ws, words) for words in kept.values()),
+        "unsearched_ids": Longs(gone),
+    }
+
+
+def note_searched(connection: Connection, ws: int, plan: Plan) -> None:
+    """Note how far the search has caught up with older entities."""
     if plan.unsearched is not None:
         (after,) = plan.unsearched
         if after is None:

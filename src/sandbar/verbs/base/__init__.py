@@ -4,10 +4,34 @@ from __future__ import annotations
 
 from functools import cache
 
-from sandbar.verbs.base import classes, codecs, past, reading, schema, transacting, types, writing
+from sandbar.verbs.base import (
+    classes,
+    codecs,
+    past,
+    reading,
+    schema,
+    tasks,
+    transacting,
+    types,
+    validations,
+    workflows,
+    writing,
+)
 from sandbar.verbs.catalogue import Catalogue, Verb
 
-_GROUPS = (schema, classes, types, reading, writing, transacting, past, codecs)
+_GROUPS = (
+    schema,
+    classes,
+    types,
+    reading,
+    writing,
+    transacting,
+    past,
+    codecs,
+    workflows,
+    tasks,
+    validations,
+)
 
 
 def base_verbs() -> tuple[Verb, ...]:

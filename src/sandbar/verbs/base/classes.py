@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from sandbar.model import Walk
+from sandbar.patience import check as check_patience
 from sandbar.verbs.answers import Answer, Reference
 from sandbar.verbs.arguments import Arguments
-from sandbar.verbs.base.validity import findings_of_instances
 from sandbar.verbs.catalogue import Example, Verb
 from sandbar.verbs.context import Context
 from sandbar.verbs.fields import AsOf, ClassName, PagedAsOf, moment
@@ -221,21 +222,22 @@ def instances(context: Context, arguments: InstancesArguments) -> Instances:
 
 def validate_all_instances(context: Context, arguments: ClassNow) -> ValidateAnswer:
     """Check every stored instance against its class as it is now."""
+    total = context.db.instance_count(arguments.class_)
     checked = invalid = 0
     shown: list[Broken] = []
-    cursor: str | None = None
+    walk: Walk | None = None
     while True:
-        page = context.db.query(arguments.class_, limit=_CHECKED_AT_ONCE, cursor=cursor)
-        broken = [
-            Broken(entity_id=one.entity_id, ident=one.ident, class_=one.class_, errors=errors)
-            for one, errors in findings_of_instances(context, page.items)
+        page = context.db.judged(arguments.class_, walk, limit=_CHECKED_AT_ONCE)
+        checked, invalid = checked + page.checked, invalid + len(page.invalid)
+        shown += [
+            Broken(entity_id=one.entity_id, ident=one.ident, class_=one.class_, errors=one.errors)
+            for one in page.invalid[: _BROKEN_SHOWN - len(shown)]
         ]
-        checked, invalid = checked + len(page.items), invalid + len(broken)
-        shown += broken[: _BROKEN_SHOWN - len(shown)]
-        context.progress(checked, None, f"{checked} checked, {invalid} invalid")
-        cursor = page.cursor
-        if cursor is None:
+        context.progress(checked, max(total, checked), f"{checked} checked, {invalid} invalid")
+        walk = page.rest
+        if walk is None:
             break
+        check_patience()
     report = Report(
         checked=checked,
         valid=checked - invalid,
@@ -329,11 +331,12 @@ VERBS = (
         name="class.validate-all-instances",
         title="Validate all instances",
         description="Check every stored instance of a class against its definition and report "
-        "what is wrong. To check values before writing use entity.validate.",
+        "what is wrong. For many of them use validation.start; before writing, entity.validate.",
         access="read",
         arguments=ClassNow,
         result=ValidateAnswer,
         run=validate_all_instances,
+        is_long=True,
         examples=(Example("All footwear", {"class": "zorp/Footwear"}),),
     ),
 )

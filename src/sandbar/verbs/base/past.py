@@ -89,7 +89,7 @@ def history(context: Context, arguments: HistoryArguments) -> History:
     question = ("entity.history", arguments.entity)
     after = 0 if arguments.cursor is None else read_place(arguments.cursor, int, *question)
     limit = arguments.limit or _ENTRIES_DEFAULT
-    entries = context.db.history(arguments.entity, after=after, limit=limit)
+    entries = context.db.history(context.named(arguments.entity), after=after, limit=limit)
     shown = entries if arguments.limit is not None else entries[: fitting(entries)]
     is_last = len(shown) == len(entries) and len(entries) < limit
     cursor = None if is_last else write_place(shown[-1].t, *question)
@@ -100,7 +100,7 @@ def diff(context: Context, arguments: DiffArguments) -> Differences:
     """What differs between two moments."""
     before = moment(arguments.from_)
     assert before is not None
-    changes = context.db.diff(arguments.entity, before, moment(arguments.to))
+    changes = context.db.diff(context.named(arguments.entity), before, moment(arguments.to))
     return Differences(changes=changes)
 
 

@@ -121,7 +121,9 @@ def find(context: Context, arguments: FindArguments) -> Found:
     """One entity."""
     as_of = arguments.as_of
     try:
-        found = context.db.get(arguments.entity, as_of=None if as_of is None else moment(as_of))
+        found = context.db.get(
+            context.named(arguments.entity), as_of=None if as_of is None else moment(as_of)
+        )
     except NotFound as problem:
         raise _deleted_or(problem, context, arguments) from problem
     return Found(entity=found)
@@ -130,7 +132,7 @@ def find(context: Context, arguments: FindArguments) -> Found:
 def _deleted_or(problem: NotFound, context: Context, arguments: FindArguments) -> NotFound:
     """The same refusal; of an entity that was there it says how to get it back."""
     try:
-        first = context.db.history(arguments.entity, limit=1)
+        first = context.db.history(context.named(arguments.entity), limit=1)
     except Problem:
         return problem  # it never was there, or is none of the caller's business
     if problem.code != "entity.unknown" or arguments.as_of is not None or first[0].kind == "purged":

@@ -21,8 +21,17 @@ from sandbar.verbs.paging import fitting, page_of_names, read_place, write_place
 _COUNTED_MAX = 10_000
 _ENTITIES_DEFAULT = 100
 # Namespaces of what runs the house; shown only to whoever asks for them.
-_DEFINITIONS = ("dt/Class", "dt/Property")
-_SYSTEM = ("dt/", "db/", "db.type/", "auth/", "pack/", "prompt/")
+_SYSTEM = ("dt/", "db/", "db.type/", "auth/", "pack/", "prompt/", "workflow/")
+# Of these there may be many: they are not even looked at.
+_PASSED_OVER = (
+    "dt/Class",
+    "dt/Property",
+    "workflow/Definition",
+    "workflow/State",
+    "workflow/Transition",
+    "workflow/Process",
+    "workflow/History",
+)
 
 _Definitions: TypeAlias = dict[str, dict[str, Any]]
 
@@ -145,6 +154,8 @@ class _Walk:
         self.is_default = not asked
         self.roots = ["dt/Resource"] if self.is_default else self._highest(asked)
         self.classes = self._concrete()
+        known = self.schema.classes() if self.is_default else ()
+        self._passed_over = [name for name in _PASSED_OVER if name in known]
 
     def _asked(self, names: list[str]) -> set[str]:
         try:
@@ -178,7 +189,7 @@ class _Walk:
                 limit=limit,
                 cursor=place.cursor,
                 as_of=None if place.cursor else self.as_of,
-                hidden=_DEFINITIONS if self.is_default else (),
+                hidden=self._passed_over,
             )
             kept = [one for one in found.items if self.classes.get(one.class_) == place.root]
             if found.cursor is not None:

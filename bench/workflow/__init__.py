@@ -1,0 +1,1 @@
+"""Processes with four steps, from their start to their end: Sandbar beside DBOS."""

@@ -1,0 +1,1 @@
+"""Each contestant is a program of its own: `-m MODULE TARGET …`, driven over its standard input."""

@@ -1,0 +1,71 @@
+"""The activity behind `task/call`: a verb that takes long, called in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from sandbar.access import Caller, caller_again
+from sandbar.errors import Interrupted, Problem
+from sandbar.verbs import Content
+from sandbar.workflow import Activity, Outcome, Running, told
+
+_encode = msgspec.json.Encoder(decimal_format="string").encode
+
+CallAs = Callable[[Caller, str, dict[str, Any], "Background"], Any]
+
+
+class Background:
+    """The conversation of a call that nobody waits for: it can tell how far it is, and not ask."""
+
+    client_capabilities: dict[str, Any]
+    input_responses: dict[str, Any] | None = None
+    request_state: str | None = None
+    can_ask = False
+
+    def __init__(self, job: Running) -> None:
+        self._job = job
+        self.client_capabilities = {}
+
+    def progress(self, done: float, total: float | None, message: str | None) -> None:
+        """Tell how far the work has come; stops it if it is no longer wanted."""
+        self._job.progress(done, total, message)
+
+    def log(self, level: str, data: Any, logger: str | None) -> None:
+        """Nobody listens."""
+
+    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Never called: `can_ask` says no."""
+        raise AssertionError(f"nobody can be asked: {method}")
+
+    def close_stream(self) -> None:
+        """There is none."""
+
+
+def call_activity(workspace_name: str, call_as: CallAs) -> Activity:
+    """What makes the call, in the name of whoever asked for it and with the rights of now."""
+
+    def run(job: Running) -> Outcome:
+        caller = caller_again(job.workspace, workspace_name, job.process.started_by, job.caller)
+        verb, arguments = job.data["verb"], job.data.get("arguments") or {}
+        try:
+            result = call_as(caller, verb, arguments, Background(job))
+        except Interrupted:
+            raise
+        except Problem as problem:
+            return Outcome("fail", error=told(problem))
+        return Outcome("complete", result=_kept(result))
+
+    return run
+
+
+def _kept(result: Any) -> dict[str, Any]:
+    """A verb's result as a process keeps it."""
+    if isinstance(result, Content):
+        kept: dict[str, Any] = {"content": result.blocks, "is-error": result.is_error}
+        if result.structured is not None:
+            kept["structured"] = msgspec.json.decode(_encode(result.structured))
+        return kept
+    return {"structured": msgspec.json.decode(_encode(result))}

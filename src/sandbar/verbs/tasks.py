@@ -1,0 +1,163 @@
+"""Tasks: processes as those see them who started them, under a handle of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from sandbar.access import Caller
+from sandbar.errors import NotFound
+from sandbar.verbs.answers import Answer
+from sandbar.workflow import (
+    Handles,
+    HistoryRow,
+    Kind,
+    ProcessView,
+    Question,
+    Status,
+    Workflows,
+    unknown_task,
+)
+
+_DIGITS_MAX = 18  # of the number of a process
+
+
+class Task(Answer, frozen=True, kw_only=True):
+    """A process and its handle."""
+
+    task_id: str
+    process_id: int
+    workflow: str
+    state: str
+    status: Status
+    kind: Kind | None = None
+    label: str | None = None
+    paused: bool = False
+    progress: dict[str, Any] | None = None
+    result: Any = None
+    error: dict[str, Any] | None = None
+    input: dict[str, Question] = msgspec.field(default_factory=dict)
+    data: dict[str, Any] = msgspec.field(default_factory=dict)
+    started_at: str
+    updated_at: str
+    completed_at: str | None = None
+
+
+class Started(Task, frozen=True, kw_only=True):
+    """A task that was begun just now: doors that know tasks say so in their own words."""
+
+    hint: str = ""
+    runs_by_itself: bool = False  # nobody has to do anything but wait, or answer
+
+
+class Tasks:
+    """The tasks of one caller."""
+
+    def __init__(self, workflows: Workflows, caller: Caller) -> None:
+        self._workflows = workflows
+        self._caller = caller
+
+    @property
+    def _handles(self) -> Handles:
+        return self._workflows.handles
+
+    def start(
+        self,
+        workflow: str,
+        subject: Any = None,
+        data: Mapping[str, Any] | None = None,
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ProcessView:
+        """Begin a process in the caller's name."""
+        return self._workflows.start(
+            workflow,
+            subject,
+            data,
+            principal=self._caller.principal,
+            caller={"account": self._caller.account_id, "role": self._caller.role},
+            reason=reason,
+            idempotency_key=idempotency_key,
+        )
+
+    def handle_of(self, view: ProcessView) -> str:
+        """The handle of a process."""
+        return self._handles.of(view.process_id, view.run, view.started_by)
+
+    def find(self, handle: object) -> ProcessView:
+        """The process behind a handle; as it ended, if it was begun anew since."""
+        opened = self._handles.parsed(handle)
+        if opened is None or not isinstance(handle, str):
+            raise unknown_task(handle)
+        is_mine = self._handles.is_right(handle, opened, self._caller.principal)
+        if not is_mine and not self._caller.may("admin"):
+            raise unknown_task(handle)
+        try:
+            view = self._workflows.view(opened.process_id)
+        except NotFound:
+            raise unknown_task(handle) from None
+        if not is_mine and not self._handles.is_right(handle, opened, view.started_by):
+            raise unknown_task(handle)
+        return self._at_run(view, opened.run, handle)
+
+    def _at_run(self, view: ProcessView, run: int, handle: str) -> ProcessView:
+        if view.run == run:
+            return view
+        if view.run < run:
+            raise unknown_task(handle)
+        return self._workflows.view(view.process_id, as_of=self._end_of(view, run))
+
+    def _end_of(self, view: ProcessView, run: int) -> int:
+        """The transaction before the one that began the next run."""
+        machine = self._workflows.find(view.workflow, view.version)
+        begun = 1
+        rows: list[HistoryRow] = self._workflows.history(view.process_id)
+        for before, row in pairwise(rows):
+            if machine.states[before.to].is_terminal:
+                begun += 1
+                if begun == run + 1:
+                    return row.t - 1
+        raise unknown_task(view.process_id)
+
+    def process_named(self, given: int | str) -> int:
+        """The process of a number or a handle."""
+        if isinstance(given, int):
+            return given
+        if given.isascii() and given.isdigit() and len(given) <= _DIGITS_MAX:
+            return int(given)
+        return self.find(given).process_id
+
+    def shown(self, view: ProcessView) -> Task:
+        """A process as its task."""
+        return Task(**self._members(view))
+
+    def started(self, view: ProcessView) -> Started:
+        """A process that was begun just now."""
+        hint = "task.get follows it, task.cancel ends it"
+        machine = self._workflows.find(view.workflow, view.version)
+        runs_by_itself = machine.states[view.state].activity is not None or bool(view.input)
+        return Started(**self._members(view), hint=hint, runs_by_itself=runs_by_itself)
+
+    def _members(self, view: ProcessView) -> dict[str, Any]:
+        return {
+            "task_id": self.handle_of(view),
+            "process_id": view.process_id,
+            "workflow": view.workflow,
+            "state": view.state,
+            "status": view.status,
+            "kind": view.kind,
+            "label": view.label,
+            "paused": view.paused,
+            "progress": view.progress,
+            "result": view.result,
+            "error": view.error,
+            "input": view.input,
+            "data": view.data,
+            "started_at": view.started_at,
+            "updated_at": view.updated_at,
+            "completed_at": view.completed_at,
+        }

@@ -1,0 +1,203 @@
+"""Definitions: making them, their versions, finding them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sandbar.errors import Conflict, NotFound
+from sandbar.model import Create, Entity, Operation, Update, Workspace, did_you_mean
+from sandbar.workflow import metamodel as mm
+from sandbar.workflow.machines import Machine
+from sandbar.workflow.records import Records
+from sandbar.workflow.shapes import Spec
+from sandbar.workflow.specs import canonical, fingerprint, with_version
+
+_PAGE = 1000
+
+
+class Defined(msgspec.Struct, frozen=True, rename="kebab"):
+    """A definition as it stands, and whether it was made just now."""
+
+    definition_id: int
+    workflow: str
+    version: int
+    created: bool
+
+
+class Defining:
+    """The definitions of one workspace."""
+
+    def __init__(self, workspace: Workspace, records: Records) -> None:
+        self._workspace = workspace
+        self._records = records
+
+    def define(
+        self, spec: Spec, *, principal: str, reason: str | None = None, key: str | None = None
+    ) -> Defined:
+        """Make a definition, or a new version of one; the same once more changes nothing."""
+
+        def work() -> Defined:
+            if key is not None and self._workspace.once(principal, key, canonical(spec)):
+                current = self.find(spec.name)
+                return Defined(current.entity_id, spec.name, current[mm.VERSION], created=False)
+            return self._define(spec, principal)
+
+        return self._workspace.run(work, principal=principal, reason=reason)
+
+    def _define(self, spec: Spec, principal: str) -> Defined:
+        current = self._current(spec.name)
+        digest = fingerprint(spec)
+        if current is None:
+            version = spec.version or 1
+        else:
+            known = int(current[mm.VERSION])
+            if current[mm.FINGERPRINT] == digest and spec.version in (None, known):
+                return Defined(current.entity_id, spec.name, known, created=False)
+            version = spec.version or known + 1
+            if version <= known:
+                raise _older(spec, known)
+            # The name passes on; processes that run keep what they follow.
+            unnamed = Update(entity=current.entity_id, set={"db/ident": None})
+            self._workspace.transact([unnamed], principal=principal)
+        spec = with_version(spec, version)
+        id = self._write(spec, digest, principal)
+        return Defined(id, spec.name, version, created=True)
+
+    def _write(self, spec: Spec, digest: str, principal: str) -> int:
+        operations = [*_states(spec), *_transitions(spec)]
+        definition = {
+            "db/ident": spec.name,
+            "db/doc": spec.description,
+            mm.NAME: spec.name,
+            mm.VERSION: spec.version,
+            mm.FINGERPRINT: digest,
+            mm.SPEC: msgspec.json.decode(canonical(spec)),
+            mm.STATES: [f"state-{n}" for n in range(len(spec.states))],
+            mm.TRANSITIONS: [f"transition-{n}" for n in range(len(spec.transitions))] or None,
+        }
+        operations.append(Create(class_=mm.DEFINITION, slots=_given(definition), temp="definition"))
+        written = self._workspace.transact(operations, principal=principal)
+        return written.temps["definition"]
+
+    # --- finding -----------------------------------------------------------------------------
+
+    def find(self, workflow: str, version: int | None = None) -> Entity:
+        """The definition of that name: the current version, or the one asked for."""
+        name = workflow.removeprefix(":")
+        current = self._current(name)
+        if current is None:
+            raise self._unknown(name)
+        if version is None or current[mm.VERSION] == version:
+            return current
+        page = self._workspace.query(mm.DEFINITION, {mm.NAME: name}, limit=_PAGE)
+        for entity in page.items:
+            if entity[mm.VERSION] == version:
+                return entity
+        raise NotFound(
+            "workflow.unknown",
+            f"workflow {name} has no version {version}",
+            hint=f"its current version is {current[mm.VERSION]}",
+        )
+
+    def machine(self, workflow: str, version: int | None = None) -> Machine:
+        """The same, compiled."""
+        return self._records.known_from(self.find(workflow, version)).machine
+
+    def was_defined(self, spec: Spec) -> bool:
+        """Whether a version of the workflow is, or has been, just like this."""
+        digest = fingerprint(spec)
+        page = self._workspace.query(mm.DEFINITION, {mm.NAME: spec.name}, limit=_PAGE)
+        return any(entity[mm.FINGERPRINT] == digest for entity in page.items)
+
+    def definitions(self) -> list[Entity]:
+        """The current version of every workflow, by name."""
+        if not mm.is_installed(self._workspace):
+            return []
+        found: list[Entity] = []
+        cursor = None
+        while True:
+            page = self._workspace.query(mm.DEFINITION, limit=_PAGE, cursor=cursor)
+            found += [entity for entity in page.items if entity.ident is not None]
+            cursor = page.cursor
+            if cursor is None:
+                return sorted(found, key=lambda entity: entity.ident or "")
+
+    def _current(self, name: str) -> Entity | None:
+        try:
+            found = self._workspace.get(name)
+        except NotFound:
+            return None
+        if found.class_ != mm.DEFINITION:
+            raise Conflict(
+                "workflow.name-taken",
+                f"{name} is a {found.class_}, not a workflow",
+                hint="choose another name",
+            )
+        return found
+
+    def _unknown(self, name: str) -> NotFound:
+        names = [entity.ident or "" for entity in self.definitions()]
+        known = ", ".join(names[:20])
+        return NotFound(
+            "workflow.unknown",
+            f"there is no workflow {name[:80]}",
+            hint=did_you_mean(name, names)
+            or (f"there are: {known}" if known else "workflow.define makes one"),
+        )
+
+
+def _states(spec: Spec) -> list[Operation]:
+    return [
+        Create(
+            class_=mm.STATE,
+            slots=_given(
+                {
+                    mm.NAME: state.name,
+                    "dt/label": state.label,
+                    mm.INITIAL: state.is_initial or None,
+                    mm.TERMINAL: state.is_terminal or None,
+                    mm.TERMINAL_KIND: state.kind,
+                    mm.ACTIVITY: state.activity,
+                }
+            ),
+            temp=f"state-{n}",
+        )
+        for n, state in enumerate(spec.states)
+    ]
+
+
+def _transitions(spec: Spec) -> list[Operation]:
+    places = {state.name: f"state-{n}" for n, state in enumerate(spec.states)}
+    return [
+        Create(
+            class_=mm.TRANSITION,
+            slots=_given(
+                {
+                    mm.NAME: transition.name,
+                    "dt/label": transition.label,
+                    mm.FROM_STATES: [places[name] for name in transition.from_],
+                    mm.TO_STATE: places[transition.to],
+                    mm.GUARD: transition.guard,
+                    mm.REQUIRES_REASON: transition.requires_reason or None,
+                }
+            ),
+            temp=f"transition-{n}",
+        )
+        for n, transition in enumerate(spec.transitions)
+    ]
+
+
+def _given(slots: dict[str, Any]) -> dict[str, Any]:
+    return {slot: value for slot, value in slots.items() if value is not None}
+
+
+def _older(spec: Spec, known: int) -> Conflict:
+    what = "has another definition" if spec.version == known else "is older than the current one"
+    return Conflict(
+        "workflow.version-exists",
+        f"version {spec.version} of {spec.name} {what}",
+        hint=f"leave version out, or say {known + 1}",
+        data={"current": known},
+    )

@@ -1,0 +1,187 @@
+"""Doing the work of a process in the thread of whoever asked for it, and waits.
+
+No worker holds the process then. Instead its job falls due some time from now, and every write
+puts that off: if we die, a worker takes the process over and goes on from the checkpoint. Our own
+writes count only while the process stands where we found it, so nobody's work is undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from sandbar import clock, patience
+from sandbar.errors import Conflict, Interrupted, Problem
+from sandbar.model import Workspace, Written
+from sandbar.workflow import metamodel as mm
+from sandbar.workflow.conditions import Act
+from sandbar.workflow.handlers import Outcome
+from sandbar.workflow.jobs import told
+from sandbar.workflow.records import Record, view_of
+from sandbar.workflow.views import ProcessView
+from sandbar.workflow.workflows import Workflows
+
+T = TypeVar("T")
+Tell = Callable[[float, float | None, str | None], None]
+
+_TAKEN_OVER_AFTER_S = 30.0
+_PROGRESS_EVERY_S = 0.3
+# The transitions of `validation/resource`, the one workflow that is run like this.
+_WAY_OF_FAILURE = "error"
+_WAY_OUT = "cancel"
+
+
+def start_here(workflows: Workflows, start: Callable[[], ProcessView]) -> ProcessView:
+    """Begin a process that no worker takes before we have had the time to do its work."""
+
+    def work() -> ProcessView:
+        view = start()
+        if not view.is_complete:  # it may have been asked for before, under the same key
+            _put_off(workflows.workspace, view.process_id)
+        return view
+
+    return workflows.workspace.run(work, principal=mm.SYSTEM)
+
+
+def run_here(workflows: Workflows, process_id: int, tell: Tell) -> ProcessView:
+    """Run the activities of a process until it waits for somebody, or has ended.
+
+    Interrupted by its deadline, the rest of the work is left to a worker; if whoever waits has
+    called it off, the process is cancelled.
+    """
+    while True:
+        record = workflows.records.read(process_id)
+        activity = workflows.handlers().activities.get(record.state.activity or "")
+        if activity is None or record.is_paused:
+            return view_of(record)
+        job = _Job(workflows, record, tell)
+        try:
+            job.finish(activity(job))
+        except Interrupted:
+            job.give_up()
+            raise
+        except Problem as problem:
+            if problem.code == "job.lost":
+                return workflows.view(process_id)
+            job.fail(problem)
+
+
+class _Job:
+    """Implements `handlers.Running` for the thread of the caller."""
+
+    def __init__(self, workflows: Workflows, record: Record, tell: Tell) -> None:
+        self._workflows = workflows
+        self._step = record.step
+        self._tell = tell
+        self._told_s = 0.0
+        self._actor: str = record.entity[mm.STARTED_BY]
+        self.workspace: Workspace = workflows.workspace
+        self.process: ProcessView = view_of(record)
+        self.caller: dict[str, Any] | None = record.entity.get(mm.CALLER)
+        self.answers: dict[str, Any] = record.answers
+        self.checkpoint: Any = record.entity.get(mm.CHECKPOINT)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the process knows."""
+        return self.process.data
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell how far the work has come; the end is always told."""
+        self.check()
+        now_s = clock.monotonic_s()
+        if now_s - self._told_s < _PROGRESS_EVERY_S and done != total:
+            return
+        self._told_s = now_s
+        told: dict[str, Any] = {"done": done, "at": clock.instant_text(clock.now_us())}
+        told |= {} if total is None else {"total": total}
+        told |= {} if message is None else {"message": message}
+        self._amend({mm.PROGRESS: told})
+        self._tell(done, total, message)
+
+    def save(self, checkpoint: Any) -> None:
+        """From where to go on if the work is interrupted from now on."""
+        self.check()
+        self._amend({mm.CHECKPOINT: checkpoint})
+        self.checkpoint = checkpoint
+
+    def transact(self, operations: Sequence[Any], *, checkpoint: Any = None) -> Written:
+        """Write something, and a checkpoint with it: both or neither."""
+        self.check()
+
+        def work(record: Record) -> Written:
+            if checkpoint is not None:
+                self._workflows.moves.amend(record, {mm.CHECKPOINT: checkpoint}, self._actor)
+            guard = self._workflows.effects_guard
+            return self.workspace.transact(operations, principal=self._actor, guard=guard)
+
+        return self._while_ours(work)
+
+    def check(self) -> None:
+        """Go on only while somebody waits."""
+        patience.check()
+
+    def finish(self, outcome: Outcome) -> None:
+        """Make the transition that the activity calls for."""
+        act = Act(self._actor, (outcome.error or {}).get("message"), data=outcome.data)
+        slots = {mm.RESULT: outcome.result, mm.ERROR: outcome.error}
+        given = {slot: value for slot, value in slots.items() if value is not None}
+        self._move(outcome.transition, act, given)
+
+    def fail(self, problem: Problem) -> None:
+        """Take the way that the workflow has for failures."""
+        act = Act(mm.SYSTEM, problem.message)
+        self._move(_WAY_OF_FAILURE, act, {mm.ERROR: told(problem)})
+
+    def give_up(self) -> None:
+        """Nobody waits any more."""
+        waiting = patience.current()
+        with patience.limited(None):  # this much has to be done, however late it is
+            try:
+                if waiting is not None and waiting.is_cancelled():
+                    act = Act(self._actor, "whoever waited for it has called it off")
+                    self._move(_WAY_OUT, act, {})
+                else:
+                    self._while_ours(lambda record: self.workspace.jobs.schedule(record.id, 0))
+            except Conflict as problem:
+                if problem.code != "job.lost":  # else somebody else has taken care of it
+                    raise
+
+    def _move(self, transition: str, act: Act, slots: dict[str, Any]) -> None:
+        def work(record: Record) -> None:
+            moves = self._workflows.moves
+            moved = moves.make(record, moves.leaving(record, transition), act, slots)
+            if not moved.state.is_terminal:
+                _put_off(self.workspace, record.id)
+
+        self._while_ours(work)
+
+    def _amend(self, slots: dict[str, Any]) -> None:
+        def work(record: Record) -> None:
+            self._workflows.moves.amend(record, slots, self._actor)
+            _put_off(self.workspace, record.id)
+
+        self._while_ours(work)
+
+    def _while_ours(self, work: Callable[[Record], T]) -> T:
+        """Run a transaction, if nobody has moved the process on since we looked."""
+        process_id = self.process.process_id
+
+        def body() -> T:
+            record = self._workflows.records.read(process_id)
+            if record.step != self._step:
+                raise Conflict(
+                    "job.lost",
+                    f"process {process_id} has been moved on by somebody else",
+                    hint="workflow.process-state shows where it stands",
+                )
+            return work(record)
+
+        wanted = self._workflows.wanted(process_id)
+        return self.workspace.run(body, principal=self._actor, wanted=wanted)
+
+
+def _put_off(workspace: Workspace, process_id: int) -> None:
+    """Inside a transaction: for so long no worker takes the process."""
+    later_us = clock.now_us() + round(_TAKEN_OVER_AFTER_S * 1_000_000)
+    workspace.jobs.schedule(process_id, later_us)

@@ -1,0 +1,304 @@
+"""The workflows of a workspace: defining them, starting processes and moving them on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sandbar import clock
+from sandbar.errors import Conflict
+from sandbar.model import Entity, Guard, Workspace
+from sandbar.workflow import metamodel as mm
+from sandbar.workflow.answering import Reply, answered
+from sandbar.workflow.built_in import built_in_workflows, internal_workflow
+from sandbar.workflow.cancelling import not_cancelled, way_to_cancel
+from sandbar.workflow.conditions import Act, Sight
+from sandbar.workflow.defining import Defined, Defining
+from sandbar.workflow.handlers import Handlers
+from sandbar.workflow.handles import Handles
+from sandbar.workflow.looking import Looking
+from sandbar.workflow.machines import Machine
+from sandbar.workflow.moves import Moves, due_us
+from sandbar.workflow.pausing import refuse_pause, refuse_resume
+from sandbar.workflow.records import Record, Records, view_of
+from sandbar.workflow.specs import read_spec
+from sandbar.workflow.starting import Starting
+from sandbar.workflow.views import HistoryRow, ProcessView, Stats
+
+
+class Workflows:
+    """All that can be done with the workflows of one workspace."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        handlers: Callable[[], Handlers] = Handlers,
+        effects_guard: Guard | None = None,
+        scheduled: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`scheduled` is told that a process may have something to do by itself."""
+        self.workspace = workspace
+        self.handlers = handlers
+        self.effects_guard = effects_guard
+        self._scheduled = scheduled
+        self.records = Records(workspace)
+        self.handles = Handles(workspace)
+        self._defining = Defining(workspace, self.records)
+        self._looking = Looking(workspace, self.records)
+        self._starting = Starting(workspace, self.records, self._defining, effects_guard)
+        start_child = self._starting.start_child
+        self.moves = Moves(workspace, self.records, handlers, effects_guard, start_child)
+        self.wanted = self._starting.wanted
+
+    def install(self) -> None:
+        """Bring the metamodel of workflows and our own workflows into the workspace."""
+        if not mm.is_installed(self.workspace):
+            mm.install_metamodel(self.workspace)
+        for spec in built_in_workflows().values():
+            if not self._defining.was_defined(spec):
+                self._defining.define(spec, principal=mm.SYSTEM)
+
+    # --- definitions -------------------------------------------------------------------------
+
+    def define(
+        self,
+        spec: Any,
+        *,
+        principal: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Defined:
+        """Make a definition, or a new version of one."""
+        self._ensure()
+        read = read_spec(spec)
+        if read.name in built_in_workflows():
+            raise internal_workflow(read.name)
+        return self._defining.define(read, principal=principal, reason=reason, key=idempotency_key)
+
+    def find(self, workflow: str, version: int | None = None) -> Machine:
+        """A definition by name: its current version, or the one asked for."""
+        self._ensure()
+        return self._defining.machine(workflow, version)
+
+    def spec(self, workflow: str, version: int | None = None) -> dict[str, Any]:
+        """A definition as `define` takes it."""
+        self._ensure()
+        spec: dict[str, Any] = self._defining.find(workflow, version)[mm.SPEC]
+        return spec
+
+    def was_defined(self, spec: Any) -> bool:
+        """Whether a version of the workflow is, or has been, just like this."""
+        return mm.is_installed(self.workspace) and self._defining.was_defined(read_spec(spec))
+
+    def definitions(self) -> list[Entity]:
+        """The current version of every workflow, by name."""
+        return self._defining.definitions()
+
+    def _ensure(self) -> None:
+        if not mm.is_installed(self.workspace):
+            self.install()
+
+    # --- processes ---------------------------------------------------------------------------
+
+    def start(
+        self,
+        workflow: str,
+        subject: Any = None,
+        data: Mapping[str, Any] | None = None,
+        *,
+        principal: str,
+        caller: Mapping[str, Any] | None = None,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ProcessView:
+        """Begin a process. With a key, a retry finds the process that it began the first time."""
+        self._ensure()
+        act = Act(principal, reason, data=dict(data or {}))
+        wanted = [*self.records.wanted(workflow.removeprefix(":"))]
+        wanted += [subject] if isinstance(subject, int | str) else []
+        record = self.workspace.run(
+            lambda: self._starting.start(workflow, subject, act, caller, None, idempotency_key),
+            principal=principal,
+            reason=reason,
+            wanted=wanted,
+        )
+        return self._done(record)
+
+    def transition(
+        self,
+        process_id: int,
+        name: str,
+        *,
+        principal: str,
+        reason: str | None = None,
+        context: Mapping[str, Any] | None = None,
+        data: Mapping[str, Any] | None = None,
+        expect_state: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ProcessView:
+        """Move a process on by the name of a transition."""
+        act = Act(principal, reason, context or {}, data or {})
+
+        def work() -> Record:
+            record = self.records.read(process_id)
+            _expect(record, expect_state)
+            transition = self.moves.leaving(record, name)
+            return self.moves.make(record, transition, act)
+
+        asked = ["transition", process_id, name, dict(act.context), dict(act.data)]
+        return self._done(self._run(process_id, work, principal, reason, idempotency_key, asked))
+
+    def cancel(
+        self,
+        process_id: int,
+        *,
+        principal: str,
+        reason: str | None = None,
+        run: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> ProcessView:
+        """End a process by the way that its definition has for that; `run`: only that one."""
+
+        def work() -> Record:
+            record = self.records.read(process_id)
+            if run is not None and record.run != run:
+                raise not_cancelled(record, "already-completed")
+            transition, why = way_to_cancel(self.workspace, record, principal, reason)
+            return self.moves.make(record, transition, Act(principal, why))
+
+        asked = ["cancel", process_id, run]
+        return self._done(self._run(process_id, work, principal, reason, idempotency_key, asked))
+
+    def pause(
+        self,
+        process_id: int,
+        *,
+        principal: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ProcessView:
+        """Let a process rest: no activity, no timer, no transition but to cancel it."""
+
+        def work() -> Record:
+            record = self.records.read(process_id)
+            refuse_pause(record)
+            self.workspace.jobs.schedule(process_id, None)
+            return self.moves.note(record, "pause", Act(principal, reason), {mm.PAUSED: True})
+
+        asked = ["pause", process_id]
+        return self._done(self._run(process_id, work, principal, reason, idempotency_key, asked))
+
+    def resume(
+        self,
+        process_id: int,
+        *,
+        principal: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ProcessView:
+        """Let it go on; a timer that would have fired meanwhile fires now."""
+
+        def work() -> Record:
+            record = self.records.read(process_id)
+            refuse_resume(record)
+            slots = {mm.PAUSED: None, mm.ATTEMPT: None, mm.DUE_AT: None, mm.ERROR: None}
+            due = due_us(record.state, {**record.entity.slots, **slots}, is_paused=False)
+            self.workspace.jobs.schedule(process_id, due)
+            return self.moves.note(record, "resume", Act(principal, reason), slots)
+
+        asked = ["resume", process_id]
+        return self._done(self._run(process_id, work, principal, reason, idempotency_key, asked))
+
+    def answer(
+        self,
+        process_id: int,
+        replies: Mapping[str, Reply],
+        *,
+        principal: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ProcessView:
+        """Tell a process what it asked; once it has been told everything, it moves on."""
+
+        def work() -> Record:
+            return answered(self.moves, self.records.read(process_id), replies, principal, reason)
+
+        asked = ["answer", process_id, dict(replies)]
+        return self._done(self._run(process_id, work, principal, reason, idempotency_key, asked))
+
+    # --- looking -----------------------------------------------------------------------------
+
+    def view(self, process_id: int, *, as_of: int | None = None) -> ProcessView:
+        """A process as it stands, or stood."""
+        return view_of(self.records.read(process_id, as_of=as_of))
+
+    def state(self, process_id: int, *, principal: str) -> ProcessView:
+        """The same with the transitions that could be made now by this principal."""
+        record = self.records.read(process_id)
+        now = clock.instant_text(clock.now_us())
+        sight = Sight(self.workspace, record, Act(principal), now)
+        leaving = record.machine.leaving(record.state.name)
+        names = [one.name for one in leaving if sight.allows_at_all(one)]
+        return view_of(record, transitions=list(dict.fromkeys(names)))
+
+    def history(self, process_id: int) -> list[HistoryRow]:
+        """What happened to a process, oldest first."""
+        self.records.read(process_id)
+        return self._looking.history(process_id)
+
+    def active(
+        self,
+        workflow: str | None = None,
+        *,
+        started_by: str | None = None,
+        is_all: bool = False,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> tuple[list[ProcessView], str | None]:
+        """One page of the processes that run (or of all), and the cursor of the next."""
+        if not mm.is_installed(self.workspace):
+            return [], None
+        name = None if workflow is None else self.find(workflow).name
+        return self._looking.page(name, started_by, is_all=is_all, limit=limit, cursor=cursor)
+
+    def stats(self, workflow: str) -> Stats:
+        """How the processes of a workflow are doing, all versions together."""
+        return self._looking.stats(self.find(workflow))
+
+    # --- inside ------------------------------------------------------------------------------
+
+    def _run(
+        self,
+        process_id: int,
+        work: Callable[[], Record],
+        principal: str,
+        reason: str | None,
+        key: str | None,
+        asked: Any,
+    ) -> Record:
+        """Do something to a process; a retry under the same key only looks at it."""
+
+        def body() -> Record:
+            if key is not None and self.workspace.once(principal, key, asked):
+                return self.records.read(process_id)
+            return work()
+
+        return self.workspace.run(
+            body, principal=principal, reason=reason, wanted=self.wanted(process_id)
+        )
+
+    def _done(self, record: Record) -> ProcessView:
+        state = record.state
+        if state.activity is not None or state.after is not None:
+            self._scheduled()
+        return view_of(record)
+
+
+def _expect(record: Record, state: str | None) -> None:
+    if state is not None and record.state.name != state.removeprefix(":"):
+        raise Conflict(
+            "workflow.state-changed",
+            f"process {record.id} is in {record.state.name}, not in {state[:80]}",
+            hint="workflow.process-state shows where it stands and what is possible",
+            data={"state": record.state.name},
+        )

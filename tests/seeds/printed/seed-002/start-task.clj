@@ -1,0 +1,1 @@
+(start-task! workflow-ident subject data) ;; → task-id (string)

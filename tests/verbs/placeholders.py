@@ -1,0 +1,68 @@
+"""What examples name in angle brackets, made in the workspace that they run in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.verbs.conftest import Call
+
+
+def _started(call: Call) -> dict[str, Any]:
+    order = {"workflow": "order/fulfillment", "subject": "product/mud-lord"}
+    started: dict[str, Any] = call("workflow.start-process", {**order, "data": {"quantity": 2}})
+    return started
+
+
+def _process(call: Call) -> int:
+    return int(_started(call)["process-id"])
+
+
+def _paused(call: Call) -> int:
+    process = _process(call)
+    call("workflow.pause", {"process": process})
+    return process
+
+
+def _asking(call: Call) -> int:
+    process = _process(call)
+    for name in ("confirm", "ship", "ask-refund"):
+        call("workflow.transition", {"process": process, "transition": name, "reason": "too small"})
+    return process
+
+
+def _task(call: Call) -> str:
+    return str(_started(call)["task-id"])
+
+
+def _validation(call: Call) -> int:
+    return int(call("validation.start", {"class": "zorp/Boot"})["process-id"])
+
+
+def _failed_validation(call: Call) -> int:
+    process = _validation(call)
+    for name in ("start", "fail"):
+        call("workflow.transition", {"process": process, "transition": name})
+    return process
+
+
+_MAKERS: dict[str, Callable[[Call], Any]] = {
+    "<process>": _process,
+    "<paused process>": _paused,
+    "<asking process>": _asking,
+    "<task>": _task,
+    "<validation>": _validation,
+    "<failed validation>": _failed_validation,
+}
+
+
+def filled(call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of an example with something real for each placeholder."""
+    return {name: _value(call, value) for name, value in arguments.items()}
+
+
+def _value(call: Call, value: Any) -> Any:
+    if isinstance(value, str) and value.startswith("<"):
+        assert value in _MAKERS, f"nobody knows how to make {value}"
+        return _MAKERS[value](call)
+    return value
