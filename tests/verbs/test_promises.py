@@ -136,7 +136,7 @@ def test_every_limit_says_its_bounds(call: Call, verb: Any) -> None:
     limit = input_schema(verb)["properties"].get("limit")
     if limit is not None:
         bounds = f"{limit['minimum']} to {limit['maximum']}"
-        assert limit["description"] == f"most entries per page, {bounds}"
+        assert limit["description"] == f"per page, {bounds}"
         example = filled(call, verb.examples[0].arguments)
         call(verb.name, example | {"limit": limit["maximum"]})
         over = refusal(call, verb.name, example | {"limit": limit["maximum"] + 1})

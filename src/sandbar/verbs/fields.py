@@ -20,9 +20,9 @@ Slots: TypeAlias = Annotated[dict[str, Any], Meta(description="values by slot")]
 AsOf: TypeAlias = Annotated[int | str | None, Meta(description="past t or instant")]
 Limit: TypeAlias = Annotated[
     int,
-    Meta(ge=1, le=LIMIT_MAX, description=f"most entries per page, 1 to {LIMIT_MAX}"),
+    Meta(ge=1, le=LIMIT_MAX, description=f"per page, 1 to {LIMIT_MAX}"),
 ]
-Cursor: TypeAlias = Annotated[str | None, Meta(description="cursor of the last page")]
+Cursor: TypeAlias = Annotated[str | None, Meta(description="of the last page")]
 Reason: TypeAlias = Annotated[str | None, Meta(description="why, kept in history")]
 IdempotencyKey: TypeAlias = Annotated[str | None, Meta(description="makes a retry safe")]
 

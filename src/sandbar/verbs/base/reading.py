@@ -96,7 +96,7 @@ class SearchArguments(Arguments, frozen=True, kw_only=True):
     limit: (
         Annotated[
             int,
-            Meta(ge=1, le=_HITS_MAX, description=f"most entries per page, 1 to {_HITS_MAX}"),
+            Meta(ge=1, le=_HITS_MAX, description=f"per page, 1 to {_HITS_MAX}"),
         ]
         | None
     ) = None

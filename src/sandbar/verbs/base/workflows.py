@@ -226,8 +226,8 @@ VERBS = (
     Verb(
         name="workflow.define",
         title="Define a workflow",
-        description="Define a state machine, or a new version of it; running processes keep theirs. "
-        "All that is wrong is told at once. workflow.start-process begins one.",
+        description="Define a state machine, or a new version of it; running processes keep "
+        "theirs. All that is wrong is told at once. workflow.start-process begins one.",
         access="write",
         arguments=DefineArguments,
         result=DefinedAnswer,
