@@ -59,7 +59,7 @@ def make_app(
 
 async def _health(database: Database, request: Request) -> JSONResponse:
     del request
-    is_well = database.hub.is_well()
+    is_well = database.is_well()
     return JSONResponse({"status": "ok" if is_well else "ailing"}, 200 if is_well else 503)
 
 

@@ -6,10 +6,12 @@ A process that could be edited by hand would be no witness of what happened.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import sandbar
 from sandbar.access import Caller, Role, effects_guard
 from sandbar.errors import Forbidden, Problem
 from sandbar.verbs import Context, base_catalogue, dispatch
@@ -225,3 +227,20 @@ def test_a_subject_that_is_purged_is_gone_for_the_process(scene: Scene) -> None:
 def test_a_process_is_not_purged_unasked_from_under_its_history(scene: Scene) -> None:
     purge = {"entity": scene.process, "reason": "law"}
     assert scene.refused("admin", "entity.purge", **purge).code == "entity.referenced"
+
+
+def test_the_library_keeps_its_hands_off_as_well(tmp_path: Path) -> None:
+    with sandbar.open(tmp_path / "shop.db") as db:
+        plain = {**SPEC, "transitions": [{"name": "finish", "from": "way/open", "to": "way/done"}]}
+        db.workflows.define(plain, principal="ann")
+        id = db.workflows.start("shop/way", principal="ann").process_id
+        changes: list[Callable[[], Any]] = [
+            lambda: db.update(id, {"workflow/step": 7}),
+            lambda: db.delete(id, mode="cascade"),
+            lambda: db.transact([{"op": "update", "entity": id, "set": {"workflow/run": 3}}]),
+        ]
+        for change in changes:
+            with pytest.raises(Forbidden) as refused:
+                change()
+            assert refused.value.code == "entity.protected"
+        assert db.workflows.view(id).step == 0

@@ -125,12 +125,13 @@ def test_a_timer_that_cannot_fire_is_over_and_says_why(lite: sandbar.Database, b
 def test_a_process_that_is_gone_has_nothing_to_do(
     db: sandbar.Database, way: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The library and an admin's purge can do that; nobody may trip over it for ever."""
+    """Code of the house and an admin's purge can do that; nobody may trip over it for ever."""
     id = begin(db, timed(0.1))
     if way == "purge":
         db.purge(id, mode="detach")
     else:
-        db.delete(id, mode="cascade")
+        gone = [{"op": "delete", "entity": id, "mode": "cascade"}]
+        db.workspace.transact(gone, principal="ann")
     db.start_worker()
     deadline_s = time.monotonic() + 10
     while db._store.jobs.next_due_s() is not None:

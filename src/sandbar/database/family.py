@@ -58,6 +58,11 @@ class Family(Generic[M]):
         if self._worker is not None:
             self._worker.wake()
 
+    def is_well(self) -> bool:
+        """Whether everybody who listens is told, and processes are looked after."""
+        is_told = self._hub is None or self._hub.is_well()
+        return is_told and (self._worker is None or self._worker.is_well())
+
     def close(self) -> None:
         """Stop working and telling anybody."""
         if self._worker is not None:

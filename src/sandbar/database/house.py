@@ -122,6 +122,10 @@ class Database:
         """Look after processes that have something to do by themselves, in all workspaces."""
         self._family.start_worker(self._store.jobs, lambda name: self.in_workspace(name).workflows)
 
+    def is_well(self) -> bool:
+        """Whether what goes on in the background goes on: news, timers, activities."""
+        return self._family.is_well()
+
     @property
     def hub(self) -> StoreHub:
         """Where to hear of commits, in this workspace and its neighbours."""

@@ -35,6 +35,7 @@ from sandbar.workflow.workflows import Workflows
 LEASE_S = 3.0
 _RENEW_EVERY_S = 0.5  # also how long a cancelled activity may not know of it
 _POLL_S = 0.5
+_SOON_S = 0.02
 _GRACE_S = 1.0  # for an activity that has run out of time, to notice it by itself
 _AILING_PAUSE_S = 2.0
 _NO_CODE_PAUSE_S = 5.0  # until somebody else has had a chance who has the code
@@ -87,6 +88,11 @@ class Worker:
         if not self._wake.is_set():
             self._wake.set()
 
+    def is_well(self) -> bool:
+        """Whether processes are being looked after; for checks of the server's health."""
+        is_alive = self._thread is not None and self._thread.is_alive()
+        return is_alive and not self._is_ailing
+
     def stop(self, timeout_s: float = 5.0) -> None:
         """Let go of everything: activities are told to stop, and others may go on with them."""
         self._is_stopping = True
@@ -130,7 +136,8 @@ class Worker:
         due_s = self._jobs.next_due_s()
         if due_s is None or self._room() <= 0:
             return _POLL_S
-        return min(_POLL_S, max(due_s, 0.001))
+        # What is due and was not given to us is locked for the moment by who moves it on.
+        return min(_POLL_S, max(due_s, _SOON_S))
 
     def _renew(self) -> None:
         with self._lock:
