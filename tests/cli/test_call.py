@@ -104,3 +104,37 @@ def test_wrong_usage(shop: Path, words: tuple[str, ...]) -> None:
 def test_it_works_beside_a_server(shop: Path) -> None:
     with serving(cwd=shop):
         assert call(shop, "entity.query", "class=zorp/Footwear", "limit=1")
+
+
+# --- what others have to do --------------------------------------------------------------------
+
+
+def test_work_that_nobody_does_is_not_left_unsaid(shop: Path) -> None:
+    answer = run("call", "validation.start", "class=zorp/Boot", cwd=shop)
+    assert (answer.returncode, answer.stdout.count("\n")) == (0, 1)
+    assert json.loads(answer.stdout)["state"] == "validation/pending"
+    assert "sandbar serve" in answer.stderr
+    assert "validation.run" in answer.stderr
+    process = json.loads(answer.stdout)["process-id"]
+    looked = run("call", "workflow.process-state", f"process={process}", cwd=shop)
+    assert looked.stderr == "", "whoever only looks is told nothing"
+    paused = run("call", "workflow.pause", f"process={process}", cwd=shop)
+    assert paused.stderr == "", "nobody has to do anything"
+    assert run("call", "validation.run", "class=zorp/Boot", cwd=shop).stderr == ""
+
+
+def test_a_timer_is_told_of_and_what_waits_for_people_is_not(shop: Path) -> None:
+    order = json.dumps({"subject": "product/mud-lord", "data": {"quantity": 1}})
+    words = ("workflow.start-process", "workflow=order/fulfillment", "--json", order)
+    answer = run("call", *words, cwd=shop)
+    assert "fires the timer: start one with sandbar serve" in answer.stderr
+    assert "validation.run" not in answer.stderr
+    process = json.loads(answer.stdout)["process-id"]
+    moved = run("call", "workflow.transition", f"process={process}", "transition=confirm", cwd=shop)
+    assert (moved.returncode, moved.stderr) == (0, "")
+
+
+def test_nothing_is_said_where_a_server_does_the_work(shop: Path) -> None:
+    with serving(cwd=shop):
+        answer = run("call", "validation.start", "class=zorp/Boot", cwd=shop)
+        assert (answer.returncode, answer.stderr) == (0, "")

@@ -178,7 +178,9 @@ def test_what_is_not_mentioned_is_caught() -> None:
 def test_the_pack_of_the_page_loads_exactly_as_printed(folder: Path) -> None:
     files = write_files(page("packs"), folder)
     names = ("pack", "schema", "entities", "prompts", "workflows")
-    assert files == [f"garden/{name}.json" for name in names]
+    assert [file for file in files if file.startswith("garden/")] == [
+        f"garden/{name}.json" for name in names
+    ]
     with sandbar.open(folder / "pack.db") as db:
         report = db.load_pack(folder / "garden")
         assert (report.name, report.created) == ("garden", report.entities)

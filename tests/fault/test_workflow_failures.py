@@ -170,7 +170,7 @@ def test_a_timer_whose_effect_is_wrong_is_over(house: House) -> None:
         raise ZeroDivisionError
 
     house.effects["f/wrong"] = wrong
-    id = house.start(change(timer(0.05), "done", handler="f/wrong"))
+    id = house.start(change(timer(0.1), "done", handler="f/wrong"))
     view = house.wait(id, lambda view: view.error is not None)
     assert (view.state, view.timer_at) == ("f/new", None)
     assert len(runs) == 1

@@ -31,6 +31,7 @@ AT_ONCE = 6  # processes that run while one server stops
 TAKEN_WITHIN_S = 8.0
 KILLED_TAKEN_WITHIN_S = LEASE_S + 1.5  # the lease, a poll, and two busy cores
 FROZEN_TAKEN_WITHIN_S = LEASE_S + 7.0  # in the middle of a commit, PostgreSQL frees us after 5 s
+PERCENTILES_FROM = 40  # take-overs; of fewer, a percentile would say nothing
 LAST_HOLD_S = 0.35  # how long they may have worked when it happens
 
 
@@ -79,11 +80,14 @@ class Trial:
 
     def __str__(self) -> str:
         ordered = sorted(self.taken_s)
-        p50 = statistics.median(ordered)
-        p95 = ordered[min(len(ordered) - 1, round(0.95 * (len(ordered) - 1)))]
+        figures = f"worst {ordered[-1]:.2f} s"
+        if len(ordered) >= PERCENTILES_FROM:
+            p50 = statistics.median(ordered)
+            p95 = ordered[round(0.95 * (len(ordered) - 1))]
+            figures = f"p50 {p50:.2f} s, p95 {p95:.2f} s, {figures}"
         return (
-            f"{len(ordered)} take-overs, p50 {p50:.2f} s, p95 {p95:.2f} s, most {ordered[-1]:.2f} "
-            f"s (lease {LEASE_S:g} s); {self.stale} stale writes tried, 0 accepted"
+            f"take-overs: n={len(ordered)}, {figures} (lease {LEASE_S:g} s); "
+            f"{self.stale} stale writes tried, 0 accepted"
         )
 
 
@@ -240,7 +244,7 @@ def test_take_overs_in_a_long_run(scene: Scene, say: Say, how: str) -> None:
     """Twenty servers of each kind, with two or more jobs each."""
     within_s = {"kill": KILLED_TAKEN_WITHIN_S, "freeze": FROZEN_TAKEN_WITHIN_S}[how]
     check(scene, getattr(scene, how), 20, within_s, say)
-    assert len(scene.trial.taken_s) >= 40
+    assert len(scene.trial.taken_s) >= PERCENTILES_FROM
 
 
 def test_stale_writes_are_caught(

@@ -25,7 +25,7 @@ from sandbar.workflow.machines import machine_of
 from sandbar.workflow.specs import canonical, read_spec
 
 PRINCIPAL = "starter"
-THREADS = 4
+THREADS = 8  # of which one workspace gets half
 STEPS = 3  # of the activity that builds
 CHILD_STEPS = 2
 LONG_STEPS = 16
@@ -70,7 +70,7 @@ SPECS: list[dict[str, Any]] = [
             {"name": "work/new", "initial?": True},
             {"name": "work/building", "activity": "work/build"},
             {"name": "work/resting", "after": {"seconds": REST_S, "transition": "wake"}},
-            {"name": "work/checking", "activity": "work/check", "retries": 2, "backoff": 0.05},
+            {"name": "work/checking", "activity": "work/check", "retries": 2, "backoff": 0.1},
             {"name": "work/done", "terminal?": True, "terminal-kind": "success"},
         ],
         "transitions": [
@@ -216,7 +216,7 @@ def _checkpoint_apart() -> None:
         self.save(checkpoint)
         return written
 
-    Job.transact = apart  # type: ignore[method-assign]
+    Job.transact = apart  # type: ignore[method-assign,assignment]
 
 
 BREAKAGES: dict[str, Callable[[], None]] = {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sandbar.database import prepare_postgres
-from tests.mcp.served import Served, serving
+from tests.mcp.served import Role, Served, serving
 
 
 def _all_resources(served: Served, **more: Any) -> list[dict[str, Any]]:
@@ -142,6 +143,23 @@ def test_a_newcomer_is_told_the_way(served: Served) -> None:
     _, modern = served.modern("server/discover")
     assert "sandbar_schema_classes" in modern["result"]["instructions"]
     assert modern["result"]["supportedVersions"] == ["2026-07-28"]
+
+
+@pytest.mark.parametrize("role", ["reader", "writer", "admin"])
+def test_a_newcomer_hears_of_work_in_steps_as_far_as_it_may_do_it(
+    served: Served, role: Role
+) -> None:
+    info = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "c", "version": "1"}}
+    said = served.post("initialize", info, role=role)["result"]["instructions"]
+    assert len(said.encode()) <= 1500
+    assert "galactic" in said, "there is room left for what packs have to say"
+    tools = served.post("tools/list", {}, role=role, query="?tools=full")["result"]["tools"]
+    listed = {tool["name"] for tool in tools}
+    named = set(re.findall(r"sandbar\.[a-z]+\.[a-z-]+", said))
+    assert named <= listed, "nobody is told of what it may not do"
+    assert {"sandbar.workflow.find", "sandbar.task.get"} <= named
+    moving = {"sandbar.workflow.start-process", "sandbar.workflow.transition"}
+    assert moving & named == (set() if role == "reader" else moving)
 
 
 def test_the_same_on_postgresql(fresh_postgres: str) -> None:

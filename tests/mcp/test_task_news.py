@@ -64,7 +64,10 @@ def test_a_session_hears_of_its_callers_tasks(tasked: Served) -> None:
         handle = session.begin("slow_compute", {"seconds": 0.2})["taskId"]
         task = _told_of_end(ear, STATUS, handle)
         assert task["status"] == "completed"
-        assert task == session.ask("tasks/get", {"taskId": handle})["result"]
+        seen = session.ask("tasks/get", {"taskId": handle})["result"]
+        beside = {"workflow": "task/call", "state": "task/completed", "kind": "success"}
+        assert seen.pop("_meta") == {"sandbar/process": beside}
+        assert task == seen
         assert stranger.silent(STATUS)
 
 

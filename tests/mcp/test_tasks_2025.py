@@ -152,15 +152,29 @@ def test_who_declines_is_told_what_came_of_it(session: Session) -> None:
     assert session.ended(task["taskId"])["status"] == "failed"
 
 
-def test_a_wrong_answer_is_refused_and_the_question_stays(session: Session) -> None:
+def test_who_answers_wrongly_is_asked_again(session: Session) -> None:
+    task = session.begin("confirm_delete")
+    wrong = {"action": "accept", "content": {"confirm": "maybe"}}
+    answers = iter([wrong, wrong, YES])
+    answer = session.ask("tasks/result", {"taskId": task["taskId"]}, lambda _: next(answers))
+    assert "result" in answer
+    assert next(answers, None) is None
+
+
+def test_but_not_for_ever(session: Session) -> None:
+    """After three wrong answers the task goes on waiting, for another answer or its end."""
     task = session.begin("confirm_delete")
     params = {"taskId": task["taskId"]}
-    wrong = {"action": "accept", "content": {"confirm": "maybe"}}
-    answer = session.ask("tasks/result", params, lambda question: wrong)
-    assert refusal(answer) == (-32602, "workflow.answer-invalid")
-    assert session.ask("tasks/get", params)["result"]["status"] == "input_required"
-    answer = session.ask("tasks/result", params, lambda question: YES)
-    assert "result" in answer
+    asked: list[Message] = []
+
+    def wrongly(question: Message) -> Message:
+        asked.append(question)
+        if len(asked) == 3:
+            threading.Timer(0.3, session.ask, ["tasks/cancel", params]).start()
+        return {"action": "accept", "content": {"confirm": "maybe"}}
+
+    answer = session.ask("tasks/result", params, wrongly)
+    assert (answer["result"]["isError"], len(asked)) == (True, 3)
 
 
 def test_who_cannot_be_asked_is_not(tasked: Served) -> None:
@@ -193,6 +207,28 @@ def test_a_task_is_cancelled_once(session: Session) -> None:
     again = session.ask("tasks/cancel", {"taskId": task["taskId"]})
     assert refusal(again) == (-32602, "workflow.already-completed")
     assert reason(again) == "already-completed"
+
+
+def test_the_protocol_has_no_words_for_a_reason_that_is_demanded(session: Session) -> None:
+    ended = {"name": "door/off", "terminal?": True, "terminal-kind": "cancel"}
+    move = {"name": "off", "from": "door/shut", "to": "door/off", "requires-reason?": True}
+    states = [{"name": "door/shut", "initial?": True}, ended]
+    spec = {"name": "door/way", "states": states, "transitions": [move]}
+
+    def call(tool: str, **arguments: Any) -> Message:
+        params = {"name": tool, "arguments": arguments}
+        result: Message = session.ask("tools/call", params)["result"]
+        return result
+
+    call("workflow.define", spec=spec)
+    task = call("workflow.start-process", workflow="door/way")["structuredContent"]
+    wordless = call("task.cancel", **{"task-id": task["task-id"]})
+    assert wordless["isError"] is True
+    assert "workflow.reason-required" in str(wordless)
+    cancelled = session.ask("tasks/cancel", {"taskId": task["task-id"]})["result"]
+    assert cancelled["status"] == "cancelled"
+    history = call("workflow.process-history", process=task["process-id"])["structuredContent"]
+    assert history["history"][-1]["reason"].startswith("cancelled by ")
 
 
 def test_all_tasks_are_listed_in_pages(tasked: Served) -> None:

@@ -111,7 +111,7 @@ def test_a_page_has_a_hundred_of_both_kinds(tmp_path: Any) -> None:
         assert len(first["prompts"]) == 100
         assert "nextCursor" not in rest
         names = [one["name"] for one in first["prompts"] + rest["prompts"]]
-        assert len(set(names)) == len(names) == 2 + 110 + 3
+        assert len(set(names)) == len(names) == 2 + 110 + 2
 
 
 def test_a_server_without_packs_lists_prompts_too(tmp_path: Any) -> None:

@@ -14,6 +14,7 @@ import sandbar
 from sandbar.packs import render_workflow, workflow_of_prompt, workflow_prompts
 
 ORDER = "order/fulfillment"
+VALIDATION = "validation/resource"
 
 
 @pytest.fixture
@@ -65,7 +66,6 @@ def test_every_workflow_is_a_prompt(shop: sandbar.Database) -> None:
     listed = {prompt.name: prompt for prompt in workflow_prompts(shop.workflows)}
     assert list(listed) == [
         "sandbar.workflow.order.fulfillment",
-        "sandbar.workflow.task.call",
         "sandbar.workflow.validation.resource",
     ]
     order = listed["sandbar.workflow.order.fulfillment"]
@@ -76,6 +76,35 @@ def test_every_workflow_is_a_prompt(shop: sandbar.Database) -> None:
     for name, prompt in listed.items():
         assert prompt.description
         assert workflow_of_prompt(shop.workflows, name) == prompt.ident
+
+
+def test_what_nobody_can_start_is_no_prompt(shop: sandbar.Database) -> None:
+    shop.workflows.find("task/call")
+    for name in ("sandbar.workflow.task.call", "sandbar.workflow.task/call"):
+        with pytest.raises(sandbar.NotFound) as caught:
+            workflow_of_prompt(shop.workflows, name)
+        assert caught.value.code == "prompt.unknown"
+    assert workflow_of_prompt(shop.workflows, "task/call") is None
+
+
+def test_a_validation_is_started_by_its_own_verb(shop: sandbar.Database) -> None:
+    (prompt,) = [one for one in workflow_prompts(shop.workflows) if one.ident == VALIDATION]
+    assert [one.name for one in prompt.arguments] == ["subject"]
+    text = text_of(shop, VALIDATION, subject=":zorp/Boot")
+    assert "Call the tool `<validation.start>` with" in text
+    assert "start-process" not in text
+    assert "workflow.transition" not in text
+    assert shop.call("validation.start", call_in(text)).state == "validation/pending"
+    assert call_in(text_of(shop, VALIDATION)) == {"class": "<class>"}
+    for verb in re.findall(r"<((?:validation|task|workflow)\.[a-z-]+)>", text):
+        assert shop.offer.catalogue.find(verb) is not None, verb
+
+
+def test_prose_stays_prose_and_times_are_said_as_people_do(shop: sandbar.Database) -> None:
+    text = text_of(shop, ORDER)
+    assert "\\" not in text
+    assert "after 3 days" in text
+    assert "259200" not in text
 
 
 def test_only_the_current_version_is_listed(shop: sandbar.Database) -> None:

@@ -366,7 +366,7 @@ def test_a_workflow_is_a_prompt_under_the_printed_name(address: str) -> None:
     assert text.startswith("# Workflow `validation/resource`, version ")
     assert "```mermaid\nstateDiagram-v2\n" in text
     assert "- `validation/in-progress`" in text
-    assert "Call the tool `sandbar.workflow.start-process` with" in text
+    assert "`sandbar.validation.start`" in text
     assert "sandbar.workflow.order.fulfillment" in [one["name"] for one in listed]
 
 

@@ -130,6 +130,19 @@ def test_no_more_is_claimed_than_is_asked_for(store: Store, ws: int) -> None:
 # --- holding ---------------------------------------------------------------------------------
 
 
+def test_of_a_workspace_that_is_spared_only_what_was_due_from_a_moment_on(store: Store) -> None:
+    one, other = new_workspace(store), new_workspace(store)
+    past_us = clock.now_us() - HOUR_US
+    for ws in (one, other):
+        write(store, ws, scheduling(11))
+        write(store, ws, scheduling(12, due_us=past_us))
+    timers = store.jobs.claim("me", 9, HOUR_S, None)
+    assert {(claim.ws, claim.id) for claim in timers} == {(one, 12), (other, 12)}
+    rest = store.jobs.claim("me", 9, HOUR_S, [one])
+    assert [(claim.ws, claim.id) for claim in rest] == [(other, 11)]
+    assert [(claim.ws, claim.id) for claim in store.jobs.claim("me", 9, HOUR_S)] == [(one, 11)]
+
+
 def test_a_lease_that_is_over_can_be_taken_over_and_then_its_token_counts_no_more(
     store: Store, ws: int
 ) -> None:
@@ -173,6 +186,27 @@ def test_a_job_is_given_back_at_once_or_for_later(store: Store, ws: int) -> None
     left_s = store.jobs.next_due_s()
     assert left_s is not None
     assert HOUR_S - 60 < left_s <= HOUR_S
+
+
+def test_whoever_takes_a_job_over_is_told_so(store: Store, ws: int) -> None:
+    """From somebody else who let the lease run out; not from nobody, nor from itself."""
+
+    def taken_over_by(owner: str, lease_s: float = ENDED_S) -> bool:
+        ((*_, token, _, is_taken_over),) = store.jobs.claim(owner, 9, lease_s)
+        assert isinstance(is_taken_over, bool)
+        held.append(token)
+        return is_taken_over
+
+    held: list[int] = []
+    write(store, ws, scheduling(1))
+    assert not taken_over_by("a")
+    assert not taken_over_by("a")
+    assert taken_over_by("b")
+    assert taken_over_by("a")
+    store.jobs.release(ws, 1, held[-1])
+    assert not taken_over_by("b")
+    write(store, ws, scheduling(1))
+    assert not taken_over_by("c")
 
 
 def test_a_job_that_nobody_holds_can_be_written_for_by_nobody(store: Store, ws: int) -> None:

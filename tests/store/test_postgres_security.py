@@ -218,7 +218,7 @@ def test_only_the_servers_role_may_ask_for_the_jobs_of_all(fresh_postgres: str) 
         for call in (
             "has_due_job()",
             "next_job_us()",
-            "claim_jobs('me', '{1}', 1)",
+            "claim_jobs('me', '{1}', 1, '{}')",
             "renew_job(1, 1, 1, 1)",
             "release_job(1, 1, 1, 1)",
         ):

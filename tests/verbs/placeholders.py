@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
+from sandbar.errors import Conflict
+from sandbar.workflow import Tally
 from tests.verbs.conftest import Call
 
 
@@ -40,10 +44,12 @@ def _validation(call: Call) -> int:
 
 
 def _failed_validation(call: Call) -> int:
-    process = _validation(call)
-    for name in ("start", "fail"):
-        call("workflow.transition", {"process": process, "transition": name})
-    return process
+    def fail(*_: Any) -> None:
+        raise Conflict("test.broken", "this cannot be looked at", hint="try again")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Tally, "take", fail)
+        return int(call("validation.run", {"class": "zorp/Boot"})["process-id"])
 
 
 _MAKERS: dict[str, Callable[[Call], Any]] = {

@@ -191,9 +191,15 @@ def test_refusals(parts: sandbar.Database, ask: Ask) -> None:
     assert refusal(ask, "validation.results", process="1-abc").code == "task.unknown"
     assert refusal(ask, "validation.history", class_="load/Prat").code == "class.unknown"
     done = ask("validation.run", class_=PART)
-    assert refusal(ask, "validation.retry", process=done["process-id"]).code == (
-        "workflow.no-transition"
-    )
+    cancelled = ask("validation.start", class_=PART)
+    ask("validation.cancel", process=cancelled["process-id"])
+    for over in (done, cancelled):
+        problem = refusal(ask, "validation.retry", process=over["process-id"])
+        assert problem.code == "workflow.no-transition"
+        assert problem.hint == "validation.start begins another"
+    running = ask("validation.start", class_=PART)
+    problem = refusal(ask, "validation.retry", process=running["process-id"])
+    assert (problem.code, "still runs" in str(problem.hint)) == ("workflow.no-transition", True)
     part = next(iter(parts.each(PART))).entity_id
     assert refusal(ask, "validation.results", process=part).code == "process.unknown"
 

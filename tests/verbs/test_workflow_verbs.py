@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -45,7 +46,10 @@ def test_an_order_from_wish_to_doorstep(call: Call) -> None:
         ("ship", "shipped"),
         ("deliver", "delivered"),
     ):
-        assert on(call, process, name)["state"] == f"order/{state_name}"
+        view = on(call, process, name)
+        assert view["state"] == f"order/{state_name}"
+        state = call("workflow.process-state", {"process": process}, role="writer")
+        assert view == state, "one call does, where two were needed"
     history = call("workflow.process-history", {"process": process}, role="reader")["history"]
     assert [(row["n"], row["action"]) for row in history] == [
         (0, "start"),
@@ -84,7 +88,9 @@ def test_a_workflow_is_named_in_many_ways(call: Call, key: str) -> None:
 def test_all_workflows_are_listed(call: Call) -> None:
     listed = call("workflow.find", role="reader")["workflows"]
     assert [one["workflow"] for one in listed] == sorted(one["workflow"] for one in listed)
-    assert {"order/fulfillment", "validation/resource"} <= {one["workflow"] for one in listed}
+    names = {one["workflow"] for one in listed}
+    assert {"order/fulfillment", "validation/resource"} <= names
+    assert "task/call" not in names, "nobody can start it"
 
 
 def test_a_definition_comes_whole_or_by_its_members(call: Call) -> None:
@@ -97,6 +103,75 @@ def test_a_definition_comes_whole_or_by_its_members(call: Call) -> None:
     assert call("workflow.find", {"workflow": "parcel/way"})["spec"]["description"] == "A parcel."
     assert "description" not in call("workflow.find", {"name": "parcel/way", "version": 1})["spec"]
     assert refusal(call, "workflow.define", {}).code == "arguments.invalid"
+
+
+def test_what_a_definition_lacks_is_told_beside_the_answer(call: Call) -> None:
+    assert "warnings" not in call("workflow.define", {"spec": PARCEL})
+    moves = [{**MOVES[0], "handler": "parcel/ring", "effects": [{"set": {"parcel/none": 1}}]}]
+    answer = call("workflow.define", {"spec": {**PARCEL, "transitions": moves}})
+    assert answer["created"] is True
+    assert [one["at"] for one in answer["warnings"]] == [
+        "transitions[0].effects[0].set",
+        "transitions[0].handler",
+    ]
+    assert all(one["message"] for one in answer["warnings"])
+
+
+def test_a_guard_tells_what_it_wants(call: Call) -> None:
+    guard = "context.signed"
+    call("workflow.define", {"spec": {**PARCEL, "transitions": [{**MOVES[0], "guard": guard}]}})
+    started = call("workflow.start-process", {"workflow": "parcel/way"})
+    assert started.get("transitions", []) == []
+    process = started["process-id"]
+    state = call("workflow.process-state", {"process": process})
+    assert (state["transitions"], state["blocked"]) == ([], {"deliver": guard})
+    given = {"process": process, "transition": "deliver"}
+    problem = refusal(call, "workflow.transition", given)
+    assert (problem.code, problem.data["transition"]) == ("workflow.guard-refused", "deliver")
+    assert on(call, process, "deliver", context={"signed": True})["kind"] == "success"
+
+
+def test_a_history_comes_in_pages(call: Call, zorp: sandbar.Database) -> None:
+    """Each page reads its own rows only."""
+    process = order(call)["process-id"]
+    for n in range(6):
+        for verb in ("workflow.pause", "workflow.resume"):
+            call(verb, {"process": process, "reason": f"{n}"})
+    asked: list[int] = []
+    query = type(zorp.workspace).query
+
+    def counted(*args: Any, **more: Any) -> Any:
+        page = query(*args, **more)
+        asked.append(len(page.items))
+        return page
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(zorp.workspace), "query", counted)
+        given: dict[str, Any] = {"process": process, "limit": 5}
+        pages = [call("workflow.process-history", given)]
+        while "cursor" in pages[-1]:
+            more = {**given, "cursor": pages[-1]["cursor"]}
+            pages.append(call("workflow.process-history", more))
+    assert asked == [5, 5, 3]
+    rows = [row for page in pages for row in page["history"]]
+    assert [row["n"] for row in rows] == list(range(13))
+    assert rows == call("workflow.process-history", {"process": process})["history"]
+    other = order(call)["process-id"]
+    wrong = {"process": other, "limit": 5, "cursor": pages[0]["cursor"]}
+    assert refusal(call, "workflow.process-history", wrong).code.startswith("cursor.")
+
+
+def test_a_page_of_history_that_nobody_asked_to_be_long_fits(call: Call) -> None:
+    process = order(call)["process-id"]
+    for _ in range(15):
+        for verb in ("workflow.pause", "workflow.resume"):
+            call(verb, {"process": process, "reason": "x" * 2000})
+    first = call("workflow.process-history", {"process": process})
+    assert 1 < len(first["history"]) < 31
+    rest = call("workflow.process-history", {"process": process, "cursor": first["cursor"]})
+    seen = [row["n"] for row in first["history"] + rest["history"]]
+    assert seen[: len(seen)] == list(range(len(seen)))
+    assert len(rest["history"]) > 1
 
 
 def test_everything_that_is_wrong_with_a_definition_is_told(call: Call) -> None:
@@ -288,7 +363,9 @@ def test_a_workspace_that_never_had_a_workflow_answers_as_well(tmp_path: Any) ->
     with sandbar.open(str(tmp_path / "empty.db")) as db:
         assert db.call("workflow.active-processes").processes == []
         assert db.call("task.list", all=True).tasks == []
-        assert db.call("workflow.find").workflows == []
+        ours = db.call("workflow.find").workflows
+        assert [one["workflow"] for one in ours] == ["validation/resource"]
+        assert db.call("workflow.find", workflow="validation/resource").diagram
         for verb in ("workflow.process-state", "workflow.process-history"):
             with pytest.raises(NotFound) as caught:
                 db.call(verb, process=1)
@@ -296,3 +373,46 @@ def test_a_workspace_that_never_had_a_workflow_answers_as_well(tmp_path: Any) ->
         with pytest.raises(NotFound) as caught:
             db.call("task.get", {"task-id": "1-" + "0" * 32})
         assert caught.value.code == "task.unknown"
+
+
+# --- searching -----------------------------------------------------------------------------------
+
+
+def found(call: Call, role: Any = "admin", **more: Any) -> set[str]:
+    """The classes of what a search for orders finds."""
+    hits = call("search.text", {"query": "order*", "limit": 100, **more}, role=role)["hits"]
+    return {hit["class"] for hit in hits}
+
+
+def test_processes_are_not_in_the_way_of_what_is_sought(call: Call) -> None:
+    for _ in range(60):
+        on(call, order(call)["process-id"], "confirm", reason="an order like any other")
+    for role in ("admin", "reader"):
+        assert "workflow/Definition" in found(call, role)
+        records = {f"workflow/{name}" for name in ("History", "Process", "State", "Transition")}
+        assert found(call, role) & records == set()
+        assert found(call, role, **{"class": "dt/Resource"}) & records == set()
+        for name in ("workflow/History", ":workflow/History", "workflow/State"):
+            assert found(call, role, **{"class": name}) == {name.removeprefix(":")}
+
+
+def test_a_class_below_those_is_found_by_its_name(zorp: sandbar.Database, call: Call) -> None:
+    """Like the classes above it, and no better."""
+    zorp.define(classes={"my/Step": {"dt/subclass-of": ["workflow/State"]}})
+    zorp.workspace.transact(
+        [{"op": "create", "class": "my/Step", "slots": {"workflow/name": "order-of-mine"}}],
+        principal="tests",
+    )
+    assert "my/Step" not in found(call)
+    assert found(call, **{"class": "my/Step"}) == {"my/Step"}
+    assert "my/Step" in found(call, **{"class": "workflow/State"})
+
+
+def test_a_workspace_that_knows_no_workflows_is_searched_as_well(address: str) -> None:
+    with sandbar.open(address, f"test-{uuid4()}") as db:
+        assert "workflow/History" not in db.schema.classes()
+        db.define(classes={"my/Order": {}})
+        hits = db.call("search.text", query="order").hits
+        assert [hit.ident for hit in hits] == ["my/Order"]
+        assert db.call("search.text", {"query": "order", "class": "dt/Class"}).hits == hits
+        assert "workflow/History" not in db.schema.classes(), "looking installs nothing"

@@ -60,7 +60,7 @@ class SqlitePlace:
 class PostgresPlace:
     """New workspaces; the time is the database's, so timers are short and really waited for."""
 
-    timer_s, backoff_s = 0.01, 0.01
+    timer_s, backoff_s = 0.1, 0.1
     knows_due = False
 
     def __init__(self, admin: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import sandbar
-from sandbar.errors import Conflict
+from sandbar.errors import Conflict, Incorrect
 from tests.workflow.orders import PLAIN, begin, move, one_step, path_of, refusal, without
 
 
@@ -23,15 +23,35 @@ def test_cancelling_takes_the_way_to_a_state_of_that_kind(db: sandbar.Database) 
     assert (row.action, row.actor, row.reason) == ("cancel", "ann", "no longer wanted")
 
 
-def test_a_reason_that_is_demanded_is_found(lite: sandbar.Database) -> None:
+def test_a_reason_that_is_demanded_must_be_given(lite: sandbar.Database) -> None:
     spec = one_step("order/strict")
     spec["transitions"][2]["requires-reason?"] = True
     id = begin(lite, spec)
-    assert cancel(lite, id).kind == "cancel"
-    assert lite.workflows.history(id)[-1].reason == "cancelled by ann"
+    for reason in (None, ""):
+        problem = refusal(lambda reason=reason: cancel(lite, id, reason=reason))  # type: ignore[misc]
+        assert (type(problem), problem.code) == (Incorrect, "workflow.reason-required")
+    assert lite.workflows.view(id).state == "step/first"
+    cancel(lite, id, reason="mine", wordless="not said")
+    assert lite.workflows.history(id)[-1].reason == "mine"
+
+
+def test_who_cannot_give_a_reason_has_one_where_it_is_demanded(lite: sandbar.Database) -> None:
+    spec = one_step("order/strict")
+    for demands, said in ((True, "no words"), (False, None)):
+        spec["transitions"][2]["requires-reason?"] = demands
+        id = begin(lite, spec)
+        assert cancel(lite, id, wordless="no words").kind == "cancel"
+        assert lite.workflows.history(id)[-1].reason == said
+
+
+def test_a_way_that_demands_no_reason_is_taken_by_who_gives_none(lite: sandbar.Database) -> None:
+    spec = one_step("order/strict")
+    spec["transitions"][2]["requires-reason?"] = True
+    spec["states"].append({"name": "end/late", "terminal?": True, "terminal-kind": "cancel"})
+    spec["transitions"].append({"name": "stop", "from": "step/first", "to": "end/late"})
+    assert cancel(lite, begin(lite, spec)).state == "end/late"
     other = lite.workflows.start("order/strict", principal="ann").process_id
-    cancel(lite, other, reason="mine")
-    assert lite.workflows.history(other)[-1].reason == "mine"
+    assert cancel(lite, other, reason="mine").state == "end/cancelled"
 
 
 def refused(db: sandbar.Database, id: int, why: str, **more: Any) -> None:
@@ -108,11 +128,16 @@ def test_a_paused_process_makes_no_transition_but_to_cancel(db: sandbar.Database
     id = begin(db, PLAIN)
     view = db.workflows.pause(id, principal="bob", reason="stocktaking")
     assert (view.paused, view.state, view.status) == (True, "order/pending", "running")
+    assert view.transitions == ["cancel"]
+    assert db.workflows.state(id, principal="ann") == view
+    assert view.updated_at > view.started_at
     problem = refusal(lambda: move(db, id, "confirm"))
     assert (type(problem), problem.code) == (Conflict, "workflow.paused")
     assert refusal(lambda: db.workflows.pause(id, principal="bob")).code == "workflow.paused"
-    view = db.workflows.resume(id, principal="bob")
+    before, view = view, db.workflows.resume(id, principal="bob")
     assert not view.paused
+    assert view.transitions == ["confirm", "cancel"]
+    assert view.updated_at > before.updated_at
     assert move(db, id, "confirm").state == "order/confirmed"
     rows = db.workflows.history(id)
     assert [row.n for row in rows] == [0, 1, 2, 3]

@@ -34,6 +34,14 @@ def errors(schema: Any, value: Any) -> list[dict[str, Any]]:
     return schema_of(msgspec.json.encode(schema)).check(value, "data")
 
 
+def test_a_value_of_the_wrong_type_is_shown_the_right_one() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "s": {"type": "string"}}}
+    found = {one["at"]: one["hint"] for one in errors(schema, {"n": "2", "s": 2})}
+    assert found == {"data.n": "for example 3", "data.s": 'for example "words"'}
+    (one,) = errors({"type": ["array", "null"]}, 1)
+    assert one["hint"] == "for example […] or null"
+
+
 # --- the same verdict as jsonschema --------------------------------------------------------------
 
 _NAMES = st.sampled_from(["a", "b", "ab", "c"])

@@ -55,7 +55,7 @@ def test_a_diagram_shows_every_state_and_transition() -> None:
     assert "    [*] --> s_order_pending" in lines
     assert "    s_order_pending --> s_order_packing : confirm" in lines
     assert "    s_order_asking --> s_order_packing : confirm" in lines
-    assert "    s_order_asking --> s_order_cancelled : expire (after 3600 s)" in lines
+    assert "    s_order_asking --> s_order_cancelled : expire (after 1 hour)" in lines
     assert sum(line.endswith("--> [*]") for line in lines) == 3
     assert len(lines) == 1 + 6 + 1 + 9 + 3
 
@@ -64,6 +64,7 @@ def test_names_that_look_alike_stay_apart() -> None:
     names = ["a.b", "a-b", "a_b", "a/b", "end", "state"]
     states = [{"name": name} for name in names]
     states[0]["initial?"] = True  # type: ignore[assignment]
+    states[-1] |= {"terminal?": True, "terminal-kind": "success"}  # type: ignore[dict-item]
     ways = [{"name": "go", "from": one, "to": other} for one, other in itertools.pairwise(names)]
     text = diagram_of(machine({"name": "a/b", "states": states, "transitions": ways}))
     ids = re.findall(r'^    state ".*" as (\S+)$', text, re.MULTILINE)
@@ -111,7 +112,7 @@ def _check(made: Machine) -> None:
     assert all(re.match(r"(  )?- `", line) for line in outline.splitlines())
     # outside of code, whatever could begin a link, an image, HTML or a block of code is escaped
     plain = re.sub(r"`[^`]*`", "", re.sub(r"\\.", "", outline))
-    assert not re.search(r"[\[\]<>`*]", plain)
+    assert not re.search(r"[\[\]<`*]", plain)
 
 
 def test_the_pattern_of_lines_refuses_what_breaks_out() -> None:
@@ -123,7 +124,7 @@ def test_an_outline_says_what_is_to_know() -> None:
     text = outline_of(machine(EVERYTHING))
     assert "- `order/pending` Pending: initial\n" in text
     assert "asks: Where to?" in text
-    assert "after 3600 s `expire` by itself" in text
+    assert "after 1 hour `expire` by itself" in text
     assert "runs `order/pack` (at most 30 s, up to 3 more times, on error `fail`)" in text
     assert "cannot be cancelled here" in text
     assert "- `order/failed`: terminal: failure\n" in text
@@ -142,3 +143,64 @@ def test_a_guard_with_backticks_stays_code() -> None:
         "transitions": [{"name": "go", "from": "x", "to": "x", "guard": "actor == '``'"}],
     }
     assert "if ``` actor == '``' ```" in outline_of(machine(spec))
+
+
+def _said(text: str) -> str:
+    """A text as it stands in an outline, after the code of the state."""
+    return (
+        outline_of(labelled(text)).splitlines()[0].removeprefix("- `x` ").removesuffix(": initial")
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is on its way. Approve!",
+        "Paid (in full) - 50% + tax, #3 of {a | b}",
+        "snake_case, a > b, R&D, C++",
+        "größe_ä",
+    ],
+)
+def test_what_means_nothing_inside_of_a_line_is_left_alone(text: str) -> None:
+    assert _said(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("**b**", r"\*\*b\*\*"),
+        ("_b_ __c__", r"\_b\_ \_\_c\_\_"),
+        ("[a](b) ![c](d)", r"\[a\](b) !\[c\](d)"),
+        ("<b> &lt; &#60; & ~~c~~", r"\<b> \&lt; \&#60; & \~\~c\~\~"),
+        (r"\* `c`", r"\\\* \`c\`"),
+    ],
+)
+def test_what_means_something_there_is_escaped(text: str, escaped: str) -> None:
+    assert _said(text) == escaped
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (259200, "3 days"),
+        (86400, "1 day"),
+        (129600, "36 hours"),
+        (3600, "1 hour"),
+        (5400, "90 minutes"),
+        (60, "1 minute"),
+        (90, "90 s"),
+        (0.25, "0.25 s"),
+        (1234567, "1234567 s"),
+    ],
+)
+def test_times_are_said_in_the_largest_whole_unit(seconds: float, said: str) -> None:
+    spec = {
+        "name": "a/b",
+        "states": [
+            {"name": "x", "initial?": True, "after": {"seconds": seconds, "transition": "go"}},
+            {"name": "end", "terminal?": True, "terminal-kind": "success"},
+        ],
+        "transitions": [{"name": "go", "from": "x", "to": "end"}],
+    }
+    assert f"after {said} `go` by itself" in outline_of(machine(spec))
+    assert f" : go (after {said})\n" in diagram_of(machine(spec))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sandbar.errors import Incorrect
+from sandbar.workflow.budgets import Budget
 from sandbar.workflow.effects import (
     CreateEntity,
     MergeData,
@@ -111,11 +112,11 @@ def test_any_other_is_refused_where_it_is_wrong(given: Any, at: str, code: str) 
     ],
 )
 def test_paths_are_replaced_by_what_is_there(value: Any, expected: Any) -> None:
-    assert resolved(value, SCOPE) == expected
+    assert resolved(value, SCOPE, Budget()) == expected
 
 
 def test_what_was_read_is_not_read_again() -> None:
-    assert resolved({"from": "data.order.note"}, SCOPE) == {"from": "actor"}
+    assert resolved({"from": "data.order.note"}, SCOPE, Budget()) == {"from": "actor"}
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_what_was_read_is_not_read_again() -> None:
 )
 def test_a_path_that_leads_nowhere_is_named(path: str) -> None:
     with pytest.raises(Incorrect) as caught:
-        resolved({"x": [{"from": path}]}, SCOPE)
+        resolved({"x": [{"from": path}]}, SCOPE, Budget())
     assert caught.value.code == "workflow.effect-path"
     assert path in caught.value.message
     assert caught.value.data == {"path": path}
@@ -131,6 +132,6 @@ def test_a_path_that_leads_nowhere_is_named(path: str) -> None:
 
 def test_what_is_resolved_is_a_copy() -> None:
     given = {"a": [1]}
-    answer = resolved(given, SCOPE)
+    answer = resolved(given, SCOPE, Budget())
     answer["a"].append(2)
     assert given == {"a": [1]}

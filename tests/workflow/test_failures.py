@@ -64,7 +64,7 @@ def test_when_no_retry_is_left_the_way_of_failure_is_taken(db: sandbar.Database)
         attempts.append(job.process.attempt)
         raise Incorrect("test.no", "never", data={"why": 1})
 
-    id = working(db, work, retries=2, backoff=0.01)
+    id = working(db, work, retries=2, backoff=0.1)
     view = ended(db, id)
     assert (view.kind, view.state) == ("failure", "end/failed")
     assert (view.error or {})["data"] == {"why": 1}
@@ -150,7 +150,7 @@ def test_without_a_way_of_failure_somebody_has_to_look(db: sandbar.Database) -> 
             raise Incorrect("test.no", "no")
         return Outcome("go")
 
-    id = working(db, work, spec=no_way_out(), retries=1, backoff=0.01)
+    id = working(db, work, spec=no_way_out(), retries=1, backoff=0.1)
     view = until(db, id, lambda view: view.paused)
     assert ((view.error or {})["code"], view.attempt, view.state) == ("test.no", 2, "step/first")
     row = db.workflows.history(id)[-1]
@@ -245,7 +245,7 @@ def test_each_attempt_has_the_time(db: sandbar.Database) -> None:
         attempts.append(1)
         return wait_for_end(job) if len(attempts) < 3 else Outcome("go")
 
-    assert ended(db, working(db, work, timeout=0.2, retries=2, backoff=0.01)).kind == "success"
+    assert ended(db, working(db, work, timeout=0.2, retries=2, backoff=0.1)).kind == "success"
     assert len(attempts) == 3
 
 
@@ -265,7 +265,7 @@ def test_an_attempt_that_does_not_listen_is_given_up_as_well(db: sandbar.Databas
             codes.append(problem.code)
         return Outcome("go", {"by": "the first"})
 
-    id = working(db, work, timeout=0.2, retries=1, backoff=0.01)
+    id = working(db, work, timeout=0.2, retries=1, backoff=0.1)
     view = ended(db, id)
     assert (view.kind, view.data) == ("success", {"by": "the second"})
     woken.set()

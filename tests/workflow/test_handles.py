@@ -35,7 +35,8 @@ def unknown(db: sandbar.Database, handle: str, name: str, role: Role = "writer")
         assert (type(problem), problem.code) == (NotFound, "task.unknown")
         assert problem.data["received-task-id"] == handle[:100]
     problem = refusal(lambda: call(db, "workflow.process-state", name, role, process=handle))
-    assert problem.code == "task.unknown"
+    is_handle = db.workflows.handles.parsed(handle) is not None
+    assert problem.code == ("task.unknown" if is_handle else "process.malformed")
 
 
 def test_a_handle_opens_for_whom_it_was_made(db: sandbar.Database) -> None:
@@ -107,8 +108,10 @@ def test_numbers_name_processes_not_tasks(lite: sandbar.Database) -> None:
     for given in ("9" * 18, 10**15):
         problem = refusal(lambda given=given: call(lite, "workflow.process-state", process=given))  # type: ignore[misc]
         assert problem.code in ("process.unknown", "value.range")
-    problem = refusal(lambda: call(lite, "workflow.process-state", process="9" * 5000))
-    assert problem.code == "task.unknown"
+    for given in ("9" * 5000, "order/plain", "task 1"):
+        problem = refusal(lambda given=given: call(lite, "workflow.process-state", process=given))  # type: ignore[misc]
+        assert problem.code == "process.malformed"
+        assert "process-id or the task-id" in str(problem.hint)
 
 
 def test_after_a_retry_the_old_handle_shows_the_old_end(db: sandbar.Database) -> None:

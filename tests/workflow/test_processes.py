@@ -47,7 +47,8 @@ def test_a_subject_is_named_as_any_entity(db: sandbar.Database, named: Any) -> N
     db.workflows.define(PLAIN, principal="ann")
     order = db.get("order/one").entity_id
     view = start(db, subject=order if named == "id" else named)
-    assert view.subject == order
+    # The answer names it by its name if the caller did; whoever looks afterwards finds the name.
+    assert view.subject == ("order/one" if isinstance(named, str) and named != "id" else order)
     assert db.get(view.process_id)["workflow/subject"] == "order/one"
 
 
@@ -132,7 +133,7 @@ def test_a_transition_is_one_transaction_with_its_history(db: sandbar.Database) 
     assert (row.n, row.action, row.from_, row.to) == (1, "confirm", "order/pending", view.state)
     assert (row.actor, row.reason, row.t) == ("ann", "paid", view.t)
     assert row.at >= start_row.at
-    assert db.workflows.view(id) == view
+    assert db.workflows.state(id, principal="ann") == view
     changed = next(one for one in db.changes(since=before))
     assert (changed.principal, changed.reason) == ("ann", "paid")
 
@@ -281,6 +282,7 @@ def test_guards_see_process_subject_context_and_actor(lite: sandbar.Database, n:
         )
         assert (type(problem), problem.code) == (Conflict, "workflow.guard-refused")
         assert guard in str(problem.hint)
+        assert problem.data == {"transition": "go", "state": "step/first", "guard": guard}
         assert lite.t == before
     if n not in ALWAYS_REFUSED:
         view = lite.workflows.transition(id, "go", **{"principal": "ann", **right})
@@ -288,20 +290,29 @@ def test_guards_see_process_subject_context_and_actor(lite: sandbar.Database, n:
 
 
 @pytest.mark.parametrize(
-    "guard",
+    ("guard", "why", "is_missing"),
     [
-        "context.missing > 1",
-        "process.data.n == 1 / 0",
-        "subject['order/none'] == 1",
-        "context.text",
+        ("context.missing > 1", "it reads 'missing', which is not there", True),
+        ("process.data.n == 1 / 0", "it divides by zero", False),
+        ("subject['order/none'] == 1", "it reads 'order/none', which is not there", True),
+        ("context.text", "it does not answer true or false", False),
     ],
 )
-def test_a_guard_that_fails_lets_nothing_pass(lite: sandbar.Database, guard: str) -> None:
+def test_a_guard_that_fails_lets_nothing_pass_and_says_what_is_missing(
+    lite: sandbar.Database, guard: str, why: str, is_missing: bool
+) -> None:
     id = begin(lite, one_step("order/guarded", go={"guard": guard}), "order/one", n=1)
-    refusal(lambda: move(lite, id, "go", context={"text": "true"}))
+    problem = refusal(lambda: move(lite, id, "go", context={"text": "true"}))
+    assert (type(problem), problem.code) == (Conflict, "workflow.guard-refused")
+    assert "the guard of go " in problem.message
+    assert why in problem.message
+    assert f"it demands: {guard}" in str(problem.hint)
+    assert ("`context` or `data`" in str(problem.hint)) is is_missing
+    assert "this" not in str(problem.hint)
     assert lite.workflows.view(id).state == "step/first"
     state = lite.workflows.state(id, principal="ann")
     assert state.transitions == ["fail", "cancel"]
+    assert state.blocked == {"go": guard}
 
 
 def test_a_guard_over_the_subject_sees_nothing_when_it_is_gone(lite: sandbar.Database) -> None:
@@ -316,10 +327,37 @@ def test_a_guard_over_the_subject_sees_nothing_when_it_is_gone(lite: sandbar.Dat
 def test_what_can_be_made_now_is_told(lite: sandbar.Database) -> None:
     spec = one_step("order/guarded", go={"guard": "actor == 'boss'"})
     id = begin(lite, spec)
-    assert lite.workflows.state(id, principal="ann").transitions == ["fail", "cancel"]
-    assert lite.workflows.state(id, principal="boss").transitions == ["go", "fail", "cancel"]
+    for who, names, blocked in (
+        ("ann", ["fail", "cancel"], {"go": "actor == 'boss'"}),
+        ("boss", ["go", "fail", "cancel"], {}),
+    ):
+        state = lite.workflows.state(id, principal=who)
+        assert (state.transitions, state.blocked) == (names, blocked)
     move(lite, id, "cancel")
     assert lite.workflows.state(id, principal="boss").transitions == []
+
+
+def test_every_change_answers_what_can_be_made_next(lite: sandbar.Database) -> None:
+    """Guards see the process, and what it is about, as the change leaves them."""
+    spec = one_step("order/guarded", go={"guard": "subject['order/total'] > 10"})
+    spec["states"].insert(0, {"name": "step/zero", "initial?": True})
+    spec["states"][1].pop("initial?")
+    raise_it = [{"set": {"order/total": {"from": "context.total"}}}]
+    spec["transitions"].append(
+        {"name": "raise", "from": "step/zero", "to": "step/first", "effects": raise_it}
+    )
+    lite.workflows.define(spec, principal="ann")
+    for total, open, blocked in (
+        (11, ["go", "fail", "cancel"], {}),
+        (10, ["fail", "cancel"], {"go": "subject['order/total'] > 10"}),
+    ):
+        view = start(lite, "order/guarded", subject="order/one", idempotency_key=f"k{total}")
+        assert (view.transitions, view.blocked) == (["raise"], {})
+        moved = move(lite, view.process_id, "raise", context={"total": total})
+        assert (moved.transitions, moved.blocked) == (open, blocked)
+        again = start(lite, "order/guarded", subject="order/one", idempotency_key=f"k{total}")
+        assert again == moved
+        assert move(lite, view.process_id, "fail").transitions == ["retry"]
 
 
 def test_two_guards_in_concurrent_transactions_never_break_an_invariant(

@@ -10,7 +10,7 @@ import pytest
 
 from sandbar.workflow.shapes import Spec as Definition
 from sandbar.workflow.specs import canonical, fingerprint, read_spec, with_version
-from tests.workflow.definitions import EVERYTHING, codes_of, drop, findings_of, put, spoiled
+from tests.workflow.definitions import EVERYTHING, Spoil, codes_of, drop, findings_of, put, spoiled
 
 FEW = [{"name": f"s{n}"} for n in range(300)]
 MANY = [{"name": f"t{n}", "from": "order/pending", "to": "order/asking"} for n in range(1001)]
@@ -410,8 +410,50 @@ def test_a_machine_without_any_end_may_run_for_ever() -> None:
         {"name": "dawn", "from": "night", "to": "day"},
     ]
     assert len(read_spec({"name": "a/day", "states": states, "transitions": ways}).states) == 2
+
+
+def test_without_any_end_some_way_leads_on_from_every_state() -> None:
     only = {"name": "a/only", "states": [{"name": "x", "initial": True}]}
-    assert read_spec(only).transitions == ()
+    (found,) = findings_of(only)
+    assert (found["at"], found["code"]) == ("states[0]", "workflow.dead-end")
+    assert "terminal-kind" in found["hint"]
+    door = {"name": "a/door", "states": [{"name": "open", "initial": True}, {"name": "shut"}]}
+    shut = {"name": "shut", "from": "open", "to": "shut"}
+    assert codes_of({**door, "transitions": [shut]}) == [("states[1]", "workflow.dead-end")]
+
+
+SHAPES: dict[str, tuple[Spoil, str]] = {
+    "states": (put("states", {"order/pending": {}}), '[{"name": "order/pending"'),
+    "transitions": (put("transitions", "confirm"), '[{"name": "confirm", "from"'),
+    "states[1].after": (put("states.1.after", "3 days"), '"seconds": 259200'),
+    "states[1].input": (put("states.1.input", "Where to?"), '"accept": "confirm"'),
+    "states[0]": (put("states.0", "order/pending"), '{"name": "order/pending"'),
+    "transitions[0]": (put("transitions.0", "ask"), '{"name": "confirm"'),
+    "transitions[1].effects": (put("transitions.1.effects", {}), '[{"set"'),
+    "version": (put("version", "1.0"), '"version": 2'),
+    "pausable": (put("pausable?", "yes"), '"pausable?": true'),
+    "states[1].after.seconds": (put("states.1.after.seconds", "3d"), '"seconds": 3600'),
+    "states[0].label": (put("states.0.label", 1), '"label": "'),
+    "data-schema": (put("data-schema", "number"), '"properties"'),
+    "states[1].input.requests.address.schema": (
+        put("states.1.input.requests.address.schema", "text"),
+        '"type": "object"',
+    ),
+}
+
+
+@pytest.mark.parametrize("at", SHAPES)
+def test_where_the_shape_is_wrong_an_example_is_given(at: str) -> None:
+    spoil, example = SHAPES[at]
+    found = next(one for one in findings_of(spoiled(spoil)) if one["at"] == at)
+    assert found["code"] == "workflow.form"
+    assert found["hint"].startswith("for example ")
+    assert example in found["hint"]
+
+
+def test_what_is_no_object_at_all_is_shown_one() -> None:
+    (found,) = findings_of(["order/pending"])
+    assert '"states": [{' in found["hint"]
 
 
 def test_bounds_are_refused_as_bounds() -> None:

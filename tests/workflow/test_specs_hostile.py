@@ -231,7 +231,9 @@ def sound_machines(draw: st.DrawFn) -> dict[str, Any]:
         {"name": f"to{n + 1}", "from": names[parent], "to": names[n + 1]}
         for n, parent in enumerate(parents)
     ]
-    if ends:
+    if not ends:
+        ways += [{"name": "stay", "from": name, "to": name} for name in names]
+    else:
         ways += [{"name": "finish", "from": names, "to": ends[0]}]
         ways += [
             {"name": f"end{n}", "from": draw(st.sampled_from(names)), "to": end}
@@ -272,7 +274,9 @@ def test_any_machine_with_a_state_cut_off_is_refused(
     index = next(n for n, state in enumerate(spec["states"]) if state["name"] == lost)
     is_first = spec["states"][index].get("initial?", False)
     spec["transitions"] = [way for way in spec["transitions"] if way["to"] != lost]
-    if is_first:
+    if is_first and not spec["transitions"]:
+        assert (f"states[{index}]", "workflow.dead-end") in codes_of(spec)
+    elif is_first:
         _works(read_spec(spec))  # processes begin there: nothing has to lead to it
     else:
         assert (f"states[{index}]", "workflow.unreachable") in codes_of(spec)

@@ -96,7 +96,7 @@ def test_a_state_that_is_entered_again_is_timed_anew(lite: sandbar.Database) -> 
 
 BARRED: dict[str, tuple[dict[str, Any], str]] = {
     "guard": ({"guard": "false"}, "workflow.guard-refused"),
-    "reading guard": ({"guard": "context.x == 1"}, "expression.failed"),
+    "reading guard": ({"guard": "context.x == 1"}, "workflow.guard-refused"),
     "effect": ({"effects": [{"set": {"order/total": -1}}]}, "value.out-of-bounds"),
     "code": ({"handler": "test/fail"}, "workflow.effect-failed"),
     "no code": ({"handler": "test/none"}, "workflow.no-handler"),

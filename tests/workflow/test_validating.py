@@ -313,7 +313,7 @@ def test_cancelled_by_somebody_else_the_foreground_stops(slow: sandbar.Database)
     id = start(slow)
 
     def tell(*_: Any) -> None:
-        cancelled.append(slow.workflows.cancel(id, principal="other").step)
+        cancelled.append(slow.workflows.cancel(id, principal="other", reason="no").step)
 
     cancelled: list[int] = []
     view = foreground.run_here(slow.workflows, id, tell)
@@ -333,7 +333,7 @@ def test_a_defect_is_the_callers_to_see_and_leaves_the_process_to_others(
     with pytest.raises(ZeroDivisionError):
         foreground.run_here(parts.workflows, id, tell)
     assert parts.workflows.view(id).state == "validation/in-progress"
-    parts.workflows.cancel(id, principal="tester")
+    parts.workflows.cancel(id, principal="tester", reason="enough")
 
 
 def test_only_validations_are_asked_for_their_results(parts: sandbar.Database) -> None:

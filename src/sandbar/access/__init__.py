@@ -15,6 +15,7 @@ from sandbar.access.guard import (
     is_protected,
     protected_classes,
     protected_roots,
+    refuse_reserved_workflow,
 )
 from sandbar.access.guarded import Guarded
 from sandbar.access.metamodel import install_access
@@ -40,6 +41,7 @@ __all__ = [
     "local_caller",
     "protected_classes",
     "protected_roots",
+    "refuse_reserved_workflow",
     "revoke",
     "set_role",
     "sign_in",

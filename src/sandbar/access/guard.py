@@ -74,8 +74,9 @@ class RoleGuard:
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
 
-    def admit(self, kinds: frozenset[str]) -> None:
+    def admit(self, kinds: frozenset[str], *, is_new: bool = False) -> None:
         """No work on anything of access, not even such as would change nothing."""
+        del is_new
         if any(map(is_protected, kinds)):
             raise refuse_protected()
 
@@ -115,6 +116,13 @@ def _check_definition(touched: Touched) -> None:
 
 def _protected(names: Iterable[str]) -> Iterator[str]:
     return (name for name in sorted(names) if is_protected(name))
+
+
+def refuse_reserved_workflow(caller: Caller, name: str) -> None:
+    """Names of the house are given by admins and packs only, to workflows as to all else."""
+    namespace = name.removeprefix(":").partition("/")[0].partition(".")[0]
+    if not caller.may("admin") and namespace in _RESERVED | {"task", "validation", "prompt"}:
+        raise _admins_only(f"the name {name[:80]} is reserved")
 
 
 def _is_reserved(ident: str | None) -> bool:

@@ -17,7 +17,7 @@ from sandbar.access.guard import (
     refuse_protected,
     refuse_writing,
 )
-from sandbar.access.processes import ProcessGuard
+from sandbar.access.processes import ProcessGuard, refuse_purge
 from sandbar.errors import Forbidden
 from sandbar.model import (
     Entity,
@@ -101,9 +101,10 @@ class Guarded:
         limit: int = 20,
         cursor: str | None = None,
         as_of: Moment | None = None,
+        hidden: Collection[str] = (),
     ) -> SearchPage:
-        """One page of the entities whose text holds all the words, best first."""
-        hidden = self._kept_from(class_)
+        """One page of the entities whose text holds all the words, `hidden` classes left out."""
+        hidden = self._kept_from(class_).union(hidden)
         return self._workspace.search(
             query, class_=class_, limit=limit, cursor=cursor, as_of=as_of, hidden_classes=hidden
         )
@@ -164,6 +165,8 @@ class Guarded:
     ) -> Purged:
         """Erase every version of an entity, in the caller's name."""
         self._require("admin")
+        for kinds in self._workspace.kinds([entity]):
+            refuse_purge(kinds)
         return self._workspace.purge(
             entity, principal=self.caller.principal, reason=reason, mode=mode
         )

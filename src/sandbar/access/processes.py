@@ -16,6 +16,7 @@ _VERBS = {
     "workflow/State": "workflow.define makes states",
     "workflow/Transition": "workflow.define makes transitions",
 }
+_DEFINITIONS = frozenset({"workflow/Definition", "workflow/State", "workflow/Transition"})
 _SUBJECT = frozenset({"workflow/subject"})
 
 
@@ -29,27 +30,43 @@ def _kept_classes(schema: Introspection) -> frozenset[str]:
     return frozenset(roots).union(name for root in roots for name in schema.subclasses(root))
 
 
+def refuse_purge(kinds: frozenset[str]) -> None:
+    """Definitions stay as long as there may be processes that follow them."""
+    for kind in kinds & _DEFINITIONS:
+        raise Forbidden(
+            "entity.protected",
+            f"entities of {kind} cannot be purged: processes follow them",
+            hint="workflow.define makes a new version; processes and their history can be purged",
+        )
+
+
 class ProcessGuard:
     """Refuses what generic verbs may not change; asks the guard of a role besides."""
 
     def __init__(self, role_guard: Guard | None) -> None:
         self._role_guard = role_guard
 
-    def admit(self, kinds: frozenset[str]) -> None:
-        """Whether an entity of these classes may be worked on at all."""
+    def admit(self, kinds: frozenset[str], *, is_new: bool = False) -> None:
+        """Whether an entity of these classes may be worked on, or made, at all."""
+        for kind in kinds & _VERBS.keys() if is_new else ():
+            raise _protected(kind)  # before anybody mends what cannot be made anyway
         if self._role_guard is not None:
-            self._role_guard.admit(kinds)
+            self._role_guard.admit(kinds, is_new=is_new)
 
     def touch(self, touched: Touched) -> None:
         """Whether this change may be made."""
-        for kind, verbs in _VERBS.items():
+        for kind in touched.kinds & _VERBS.keys():
             # What a process was about may be deleted: the process then is about nothing.
             is_detached = touched.existed and touched.changed == touched.detached == _SUBJECT
-            if kind in touched.kinds and not is_detached:
-                raise Forbidden(
-                    "entity.protected",
-                    f"entities of {kind} are changed by the verbs of workflows only",
-                    hint=verbs,
-                )
+            if not is_detached:
+                raise _protected(kind)
         if self._role_guard is not None:
             self._role_guard.touch(touched)
+
+
+def _protected(kind: str) -> Forbidden:
+    return Forbidden(
+        "entity.protected",
+        f"entities of {kind} are changed by the verbs of workflows only",
+        hint=_VERBS[kind],
+    )

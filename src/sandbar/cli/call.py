@@ -10,6 +10,8 @@ import typer
 from sandbar.cli.options import DatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
+    from sandbar.database import Database
+    from sandbar.settings import Settings
     from sandbar.verbs.catalogue import Catalogue
 
 
@@ -52,7 +54,10 @@ def call(
         given |= {key: _read(catalogue, verb, key, text) for key, text in texts.items()}
         caller = local_caller(db.workspace_name)
         answer = db.call_as(caller, verb, given | values, surface="cli")
+        advice = _left_to_others(db, settings, verb, answer)
     _print_answer(answer)
+    if advice:
+        print(advice, file=sys.stderr)
 
 
 def _object(text: str | None) -> dict[str, Any]:
@@ -139,3 +144,24 @@ def _print_answer(answer: Any) -> None:
         print("this verb asks for more first; call it from an MCP client", file=sys.stderr)
     if is_error:
         raise typer.Exit(1)
+
+
+def _left_to_others(db: Database, settings: Settings, verb: str, answer: Any) -> str | None:
+    """Who goes on with a process that this command has set going; it does nothing more itself."""
+    from sandbar.database import examine_database
+    from sandbar.verbs.tasks import Started
+    from sandbar.workflow import VALIDATION, ProcessView
+
+    found = db.offer.catalogue.find(verb)
+    is_about_process = isinstance(answer, Started | ProcessView)
+    if not is_about_process or found is None or found.access == "read" or answer.paused:
+        return None
+    state = db.workflows.find(answer.workflow, answer.version).states[answer.state]
+    if state.activity is None and state.after is None:
+        return None
+    if not settings.is_postgres and examine_database(settings.database).is_served:
+        return None
+    what = "does the work" if state.activity is not None else "fires the timer"
+    advice = f"a server on this database {what}: start one with sandbar serve"
+    is_validation = answer.workflow == VALIDATION
+    return f"{advice}; validation.run does it at once" if is_validation else advice

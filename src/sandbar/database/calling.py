@@ -10,11 +10,11 @@ import msgspec
 from sandbar.access import Caller, caller_again
 from sandbar.errors import Interrupted, Problem
 from sandbar.verbs import Content
-from sandbar.workflow import Activity, Outcome, Running, told
+from sandbar.workflow import CALL, Activity, Outcome, Running, internal_workflow, told
 
 _encode = msgspec.json.Encoder(decimal_format="string").encode
 
-CallAs = Callable[[Caller, str, dict[str, Any], "Background"], Any]
+CallAs = Callable[[Caller, str, dict[str, Any], str, "Background"], Any]
 
 
 class Background:
@@ -48,10 +48,14 @@ def call_activity(workspace_name: str, call_as: CallAs) -> Activity:
     """What makes the call, in the name of whoever asked for it and with the rights of now."""
 
     def run(job: Running) -> Outcome:
+        if job.process.workflow != CALL:
+            raise internal_workflow(CALL)
         caller = caller_again(job.workspace, workspace_name, job.process.started_by, job.caller)
-        verb, arguments = job.data["verb"], job.data.get("arguments") or {}
+        verb, arguments = job.data["verb"], dict(job.data.get("arguments") or {})
+        # A verb that is made again after a crash finds what it did the first time.
+        key = f"task-{job.process.process_id}.{job.process.run}"
         try:
-            result = call_as(caller, verb, arguments, Background(job))
+            result = call_as(caller, verb, arguments, key, Background(job))
         except Interrupted:
             raise
         except Problem as problem:

@@ -40,6 +40,7 @@ from sandbar.verbs import (
     Tasks,
     base_catalogue,
     dispatch,
+    dispatch_again,
     dispatch_later,
 )
 from sandbar.workflow import CALL, Workflows
@@ -176,9 +177,15 @@ class Database:
         return Tasks(self.workflows, caller)
 
     def _call_in_background(
-        self, caller: Caller, verb: str, arguments: dict[str, Any], conversation: Conversation
+        self,
+        caller: Caller,
+        verb: str,
+        arguments: dict[str, Any],
+        key: str,
+        conversation: Conversation,
     ) -> Any:
-        return self.call_as(caller, verb, arguments, surface="task", conversation=conversation)
+        context = self._context(caller, verb, "task", conversation=conversation)
+        return dispatch_again(context, verb, arguments, key)
 
     def guarded(self, caller: Caller) -> Guarded:
         """The workspace as this caller may see and change it."""
@@ -357,7 +364,8 @@ class Database:
         self, entity: Any, *, reason: str | None = None, mode: PurgeMode = "refuse"
     ) -> Purged:
         """Erase every version of an entity; its history only says that it was purged."""
-        return self._workspace.purge(entity, principal=self._principal, reason=reason, mode=mode)
+        caller = local_caller(self.workspace_name, self._principal)
+        return self.guarded(caller).purge(entity, reason=reason, mode=mode)
 
     def transact(
         self,

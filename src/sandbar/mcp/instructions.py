@@ -12,11 +12,22 @@ every write is kept as history.
 - Find your way: {classes} lists classes, {describe} gives one class with its exact JSON Schema.
 - Read: {query} filters by class and slots, {text} searches words, {find} gets one entity by id, \
 ident or unique slot.
-{write}- Idents look like ns/name. A refused call lists every finding with a hint: follow it."""
+{write}{work}- Idents look like ns/name. A refused call lists every finding with a hint: follow \
+it."""
 
 _WRITE = """\
 - Write: {create}, {update}, {delete}; several at once, all or nothing: {transact}. New kinds of \
 things: {define}. A write answers with a receipt; `reason` says why in the history.
+"""
+
+_WORK = """\
+- Work in steps: {workflows} lists workflows, {start} begins a process, {transition} moves it on. \
+What takes long answers with a task-id: {task} follows it.
+"""
+
+_WORK_SEEN = """\
+- Work in steps: {workflows} lists workflows, {state} shows where a process stands. What takes \
+long answers with a task-id: {task} follows it.
 """
 
 _VERBS = {
@@ -30,6 +41,11 @@ _VERBS = {
     "delete": "entity.delete",
     "transact": "entity.transact",
     "define": "schema.define",
+    "workflows": "workflow.find",
+    "start": "workflow.start-process",
+    "transition": "workflow.transition",
+    "state": "workflow.process-state",
+    "task": "task.get",
 }
 
 
@@ -37,8 +53,10 @@ def instructions_for(exchange: Exchange) -> str:
     """At most 1.5 kB; tools are named in the spelling in which the client sees them."""
     offer = exchange.database.offer
     names = {key: tool_name(exchange, name) for key, name in _VERBS.items()}
-    write = _WRITE.format(**names) if exchange.caller.may("write") else ""
-    text = _WAY.format(**names, write=write)
+    may_write = exchange.caller.may("write")
+    write = _WRITE.format(**names) if may_write else ""
+    work = (_WORK if may_write else _WORK_SEEN).format(**names)
+    text = _WAY.format(**names, write=write, work=work)
     for pack in offer.packs:
         line = f"\n- {pack.title}: {pack.instructions}" if pack.instructions else ""
         if len((text + line).encode()) > INSTRUCTIONS_MAX:

@@ -25,7 +25,15 @@ from sandbar.mcp.subscriptions import Subscriptions
 from sandbar.mcp.task_words import EXTENSION, seed_envelope
 from sandbar.mcp.tasks import TaskMethods
 from sandbar.mcp.tools import Tools
-from sandbar.mcp.wire import complete, completed_error, dumped, is_modern, protocol_error
+from sandbar.mcp.wire import (
+    DEFAULT_VERSION,
+    complete,
+    completed_error,
+    dumped,
+    is_modern,
+    knows_tasks,
+    protocol_error,
+)
 
 NAME = "sandbar"
 TITLE = "Sandbar"
@@ -65,7 +73,8 @@ class SandbarServer(Server[Any]):
         # Extensions are words of the revisions without a handshake; there, tasks are one.
         if protocol_version is not None and is_modern(protocol_version):
             return found
-        return found.model_copy(update={"extensions": None, "tasks": _TASKS})
+        tasks = _TASKS if knows_tasks(protocol_version or DEFAULT_VERSION) else None
+        return found.model_copy(update={"extensions": None, "tasks": tasks})
 
 
 class McpServer:
@@ -194,7 +203,8 @@ class McpServer:
         """
         if ctx.method != "tools/call" or is_modern(ctx.protocol_version):
             return await call_next(ctx)
-        if isinstance((ctx.params or {}).get("task"), dict):
+        wish = (ctx.params or {}).get("task")
+        if isinstance(wish, dict) and knows_tasks(ctx.protocol_version):
             params = types.CallToolRequestParams.model_validate(ctx.params, by_name=False)
             return await self._tools.call_as_task(ctx, params)
         result = await call_next(ctx)

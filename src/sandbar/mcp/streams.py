@@ -18,6 +18,7 @@ from sandbar import clock
 from sandbar.access import Caller
 from sandbar.errors import Problem
 from sandbar.notify import Hub, News, Subscription
+from sandbar.workflow import PROCESSES
 
 STREAMS_PER_CALLER = 100
 WATCHED_PER_STREAM = 1000
@@ -27,7 +28,6 @@ PROMPTS = "notifications/prompts/list_changed"
 RESOURCES = "notifications/resources/list_changed"
 UPDATED = "notifications/resources/updated"
 
-_PROCESS = "workflow/Process"
 _PROMPT_CLASSES = frozenset({"prompt/Prompt", "workflow/Definition"})
 _CLOCK_MAY_STEP_S = 60.0  # look again at whether an account has expired
 
@@ -104,7 +104,7 @@ class Stream:
     def _note_tasks(self, news: News) -> None:
         followed = self._tasks
         if followed is None:
-            changed = [entity.id for entity in news.entities if entity.class_ == _PROCESS]
+            changed = [entity.id for entity in news.entities if entity.class_ in PROCESSES]
         elif news.is_partial:
             changed = list(followed)
         else:

@@ -82,14 +82,20 @@ def said_in_session(tokens: dict[int, Any], begun: set[int], ask: Callable[[Task
 
     What a task asks is asked as well; the others are forgotten when they have ended.
     """
+    last: dict[int, float] = {}
 
     def said(task: Task) -> list[Notice]:
         notices: list[Notice] = [(STATUS, words.task_2025(task))]
-        token = tokens.get(task.process_id)
-        if token is not None and task.progress:
-            notices.insert(0, (PROGRESS, {"progressToken": token, **_amounts(task)}))
+        token, amounts = tokens.get(task.process_id), _amounts(task)
+        # Progress must grow with every word of it.
+        is_more = amounts["progress"] > last.get(task.process_id, -1.0)
+        if token is not None and task.progress and is_more:
+            last[task.process_id] = amounts["progress"]
+            told = {"progressToken": token, **amounts, "_meta": words.related(task)}
+            notices.insert(0, (PROGRESS, told))
         if task.kind is not None:
             tokens.pop(task.process_id, None)
+            last.pop(task.process_id, None)
             begun.discard(task.process_id)
         elif task.input:
             ask(task)

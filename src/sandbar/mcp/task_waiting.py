@@ -11,8 +11,6 @@ _TASK = "task"
 class TaskStream(Stream):
     """Stirred whenever one process changes."""
 
-    is_limited = False  # whoever waits has a request open, and those are limited
-
     def __init__(self, caller: Caller, process_id: int) -> None:
         super().__init__(caller, frozenset())
         self.watch(_TASK, (process_id, None))

@@ -17,6 +17,7 @@ from sandbar.workflow import CALL
 EXTENSION = "io.modelcontextprotocol/tasks"
 RELATED = "io.modelcontextprotocol/related-task"
 POLL_MS = 500
+_BESIDE = "sandbar/process"
 _MESSAGE_CHARACTERS = 200
 
 _Shown = dict[str, Any]
@@ -80,7 +81,7 @@ def _payload(task: Task) -> _Shown:
 
 def _status(task: Task, *, failure: str) -> str:
     if task.kind is None:
-        return "input_required" if task.input else "working"
+        return "input_required" if task.input and not task.paused else "working"
     if task.kind == "cancel":
         return "cancelled"
     return failure if is_failure(task) else "completed"
@@ -119,6 +120,14 @@ def _common(task: Task, status: str) -> _Shown:
         "createdAt": task.started_at,
         "lastUpdatedAt": task.completed_at or task.updated_at,
     }
+
+
+def seen_beside(task: Task) -> _Shown:
+    """What the protocol has no word for, as metadata."""
+    seen: _Shown = {"workflow": task.workflow, "state": task.state}
+    if task.kind is not None:
+        seen["kind"] = task.kind
+    return {_BESIDE: seen}
 
 
 def task_2025(task: Task) -> _Shown:

@@ -5,6 +5,7 @@ There is no registry besides the processes. A handle works for who was given it,
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import mcp_types as types
@@ -12,7 +13,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 
-from sandbar.errors import Conflict, Unavailable
+from sandbar.errors import Conflict, Incorrect, TooMany, Unavailable
 from sandbar.mcp import task_words as words
 from sandbar.mcp.exchange import Exchange, exchange_of
 from sandbar.mcp.service import Service, connection_of
@@ -32,11 +33,14 @@ from sandbar.mcp.wire import (
     MISSING_CAPABILITY,
     complete,
     is_modern,
+    knows_tasks,
+    protocol_error,
 )
 from sandbar.verbs import Task, Tasks
 from sandbar.workflow import CALL, unknown_task
 
 PAGE_TASKS = 50
+_TRIES = 3  # of a question whose answers do not fit
 _LOOK_AGAIN_S = 2.0  # in case that news of the end did not reach us
 _HANDLE_CHARACTERS_MAX = 200
 _SPELLINGS = ("taskId", "task-id", "task_id")
@@ -59,10 +63,11 @@ class TaskMethods:
         handle, spelling = _handle(ctx, "tasks/get")
         task = await self._find(exchange, handle)
         if is_modern(exchange.version):
-            return complete(exchange.version, words.detailed_2026(task))
+            seen = {**words.detailed_2026(task), "_meta": words.seen_beside(task)}
+            return complete(exchange.version, seen)
         if exchange.road == "bare":
             return words.seed_task(task, asked_by=spelling)
-        return words.task_2025(task)
+        return {**words.task_2025(task), "_meta": words.seen_beside(task)}
 
     async def cancel(self, ctx: Ctx, params: types.RequestParams) -> dict[str, Any]:
         """End a task. The extension only acknowledges; before, a refusal is an error."""
@@ -90,13 +95,16 @@ class TaskMethods:
         if view.workflow != CALL:  # whoever may make a call may also give it up
             must_write(exchange.caller)
         workflows = exchange.database.workflows
-        ended = workflows.cancel(view.process_id, principal=exchange.caller.principal, run=view.run)
+        who = exchange.caller.principal
+        ended = workflows.cancel(
+            view.process_id, principal=who, run=view.run, wordless=f"cancelled by {who}"
+        )
         return tasks.shown(ended)
 
     async def list_tasks(self, ctx: Ctx, params: types.PaginatedRequestParams) -> dict[str, Any]:
         """The caller's tasks, newest first; the extension has no such list."""
+        _refuse_modern(ctx)
         exchange = self._gate(ctx)
-        _refuse_modern(exchange)
 
         def look() -> tuple[list[Task], str | None]:
             tasks = _tasks(exchange)
@@ -117,8 +125,8 @@ class TaskMethods:
     async def result(self, ctx: Ctx, params: types.RequestParams) -> dict[str, Any]:
         """Wait for the end of a task, asking what it asks, and answer what its call would have."""
         del params
+        _refuse_modern(ctx)
         exchange = self._gate(ctx)
-        _refuse_modern(exchange)
         handle, _ = _handle(ctx, "tasks/result")
         task = await self._until_done(ctx, exchange, handle)
         error = words.error_of(task)
@@ -152,6 +160,8 @@ class TaskMethods:
             if not declares_tasks(ctx):
                 raise missing_extension()
             _check_name(ctx)
+        elif not knows_tasks(exchange.version):
+            raise _no_method(ctx.method)
         return exchange
 
     async def _find(self, exchange: Exchange, handle: str) -> Task:
@@ -166,33 +176,53 @@ class TaskMethods:
         stream = TaskStream(exchange.caller, task.process_id)
         connection = connection_of(ctx)
         is_asking = can_ask(ctx) and can_be_asked(connection)
-        await self._service.streams.open(stream)
+        tries: Counter[str] = Counter()
+        if not await self._service.streams.open(stream):
+            raise protocol_error(too_many_waiting(), exchange.version, exchange.request_id)
         try:
             while True:
                 task = await self._find(exchange, handle)
                 if task.kind is not None:
                     return task
                 key = next_question(connection, task) if is_asking else None
-                if key is not None:
+                if key is not None and tries[key] < _TRIES:
+                    tries[key] += 1
                     with being_asked(connection, task, key):
-                        await self._ask(ctx, exchange, task, key)
+                        is_final = await self._ask(ctx, exchange, task, key)
+                    tries[key] += _TRIES if is_final else 0
                 elif await stream.due(_LOOK_AGAIN_S) is None:
                     raise _no_longer()
         finally:
             self._service.streams.close(stream)
 
-    async def _ask(self, ctx: Ctx, exchange: Exchange, task: Task, key: str) -> None:
+    async def _ask(self, ctx: Ctx, exchange: Exchange, task: Task, key: str) -> bool:
+        """Ask the client; False if its answer does not fit, so that it may be asked again."""
         question = task.input[key]
         params = words.elicitation(question.message, question.schema)
         reply = await ask_client(
             ctx, "elicitation/create", {**params, "_meta": words.related(task)}
         )
-        await self._answer(exchange, task.task_id, {key: reply})
+        try:
+            await self._answer(exchange, task.task_id, {key: reply})
+        except Incorrect:
+            return False
+        except Conflict:
+            return True  # there is no way to decline, or somebody else was quicker: wait
+        return True
 
     async def _answer(self, exchange: Exchange, handle: str, given: dict[str, Any]) -> None:
         await self._service.read(
             exchange, lambda: answer(exchange.database, exchange.caller, handle, given)
         )
+
+
+def too_many_waiting() -> TooMany:
+    """Whoever waits for a task holds something open: there is an end to that."""
+    return TooMany(
+        "task.too-many-waiting",
+        "too many requests are waiting for tasks",
+        hint="ask with tasks/get now and then, or end some of the requests",
+    )
 
 
 def declares_tasks(ctx: Ctx) -> bool:
@@ -248,8 +278,8 @@ def _check_name(ctx: Ctx) -> None:
         )
 
 
-def _refuse_modern(exchange: Exchange) -> None:
-    if is_modern(exchange.version):
+def _refuse_modern(ctx: Ctx) -> None:
+    if is_modern(ctx.protocol_version):
         raise _no_method("this method")
 
 

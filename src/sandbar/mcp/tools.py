@@ -28,6 +28,7 @@ from sandbar.mcp.wire import (
     explained,
     is_modern,
     json_encode,
+    knows_tasks,
     protocol_error,
 )
 from sandbar.verbs import (
@@ -86,7 +87,7 @@ class Tools:
             start = read_cursor(params.cursor, "tools", int)[0]
         tools = await self._service.read(exchange, lambda: self._tools(exchange))
         end = start + PAGE_TOOLS
-        page: dict[str, Any] = {"tools": tools[start:end]}
+        page: dict[str, Any] = {"tools": _fit_to(exchange.version, tools[start:end])}
         if end < len(tools):
             page["nextCursor"] = write_cursor("tools", end)
         return complete(exchange.version, page, cacheable=True)
@@ -121,7 +122,7 @@ class Tools:
         except Problem as problem:
             return self._failure(exchange, problem, params.name)
         if isinstance(result, Started):
-            return self._started(ctx, exchange, result)
+            return await self._started(ctx, exchange, result)
         return complete(exchange.version, shown(result, is_modern(exchange.version)))
 
     # --- tasks -------------------------------------------------------------------------------
@@ -138,7 +139,7 @@ class Tools:
         if verb is None or not (verb.is_long or verb.needs_task):
             return None
         if not is_modern(exchange.version):
-            if verb.needs_task:
+            if verb.needs_task and knows_tasks(exchange.version):
                 raise MCPError(METHOD_NOT_FOUND, "Task augmentation required", _NEEDS_TASK)
             return None
         if not declares_tasks(ctx):
@@ -157,7 +158,8 @@ class Tools:
         exchange = exchange_of(ctx, self._service)
         arguments = params.arguments or {}
         verb = await self._verb(exchange, params.name)
-        if verb is not None and not (verb.is_long or verb.starts_task):
+        is_unfit = verb is not None and not (verb.is_long or verb.starts_task)
+        if is_unfit or is_class_tool_name(params.name):
             raise MCPError(METHOD_NOT_FOUND, "Tool does not support task augmentation", _NO_TASK)
         try:
             if verb is not None and verb.is_long:
@@ -189,12 +191,17 @@ class Tools:
             exchange, lambda: exchange.database.offer.catalogue.find(name)
         )
 
-    def _started(
+    async def _started(
         self, ctx: ServerRequestContext[Any, Any], exchange: Exchange, started: Started
     ) -> dict[str, Any]:
-        """What began just now: a task for whoever knows tasks and need not wait for people."""
-        if is_modern(exchange.version) and started.runs_by_itself and declares_tasks(ctx):
-            return {"resultType": "task", **task_2026(started)}
+        """What began just now: a task for whoever knows tasks, if it waits for nobody else."""
+        if is_modern(exchange.version) and declares_tasks(ctx):
+            tasks = exchange.database.tasks(exchange.caller)
+            is_task = bool(started.input) or await self._service.read(
+                exchange, lambda: tasks.goes_on_alone(started)
+            )
+            if is_task:
+                return {"resultType": "task", **task_2026(started)}
         return complete(exchange.version, shown(started, is_modern(exchange.version)))
 
     async def _run(
@@ -249,6 +256,18 @@ class Tools:
         if exchange.request_id is not None:
             data["request-id"] = exchange.request_id
         return MCPError(INVALID_PARAMS, f"Unknown tool: {name[:100]}", data)
+
+
+def _fit_to(version: str, tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tools without what a revision has no word for."""
+    if knows_tasks(version):
+        return tools
+    return [
+        {key: value for key, value in tool.items() if key != "execution"}
+        if "execution" in tool
+        else tool
+        for tool in tools
+    ]
 
 
 def _spelled(name: str, exchange: Exchange) -> str:

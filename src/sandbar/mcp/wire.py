@@ -67,6 +67,11 @@ def is_modern(version: str) -> bool:
     return version in MODERN_PROTOCOL_VERSIONS
 
 
+def knows_tasks(version: str) -> bool:
+    """Whether tasks are part of this revision itself; since 2026-07-28 they are an extension."""
+    return version == "2025-11-25"
+
+
 def code_of(problem: Problem, version: str) -> int:
     """The JSON-RPC code of a problem."""
     for category, old, new in _CODES:

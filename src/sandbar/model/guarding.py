@@ -35,8 +35,8 @@ class Touched(NamedTuple):
 class Guard(Protocol):
     """Says no by raising a Problem."""
 
-    def admit(self, kinds: frozenset[str]) -> None:
-        """Whether an entity of these classes may be worked on at all."""
+    def admit(self, kinds: frozenset[str], *, is_new: bool = False) -> None:
+        """Whether an entity of these classes may be worked on, or made, at all."""
 
     def touch(self, touched: Touched) -> None:
         """Whether this change may be made."""

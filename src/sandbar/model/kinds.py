@@ -18,6 +18,8 @@ def kinds_ever(
     id = resolve_ever(snapshot, schema, entity)
     for first in snapshot.versions(id, after=0, limit=1):
         then = at(first.t)
+        if not then.has_class(first.cls):
+            break  # purged: nobody knows any more what it was
         now = schema if schema.has_class(first.cls) else then
         return kinds_of(now, first.cls) | kinds_of(then, first.cls)
     return frozenset()

@@ -162,7 +162,7 @@ class Unit:
 
     def begin_create(self, cls: Class, id: int) -> Draft:
         """A new, empty draft."""
-        self._admit(cls.id)
+        self._admit(cls.id, is_new=True)
         self._remember(id)
         draft = Draft(id, cls.id, None, None, {})
         self.drafts[id] = draft
@@ -356,10 +356,10 @@ class Unit:
         else:
             self._undo[id] = None if draft.doc is None else dict(draft.doc)
 
-    def _admit(self, class_id: int) -> None:
+    def _admit(self, class_id: int, *, is_new: bool = False) -> None:
         if self.guard is not None:
-            known = self.schema.has_class(class_id)
-            self.guard.admit(kinds_of(self.schema if known else self.base_schema, class_id))
+            schema = self.schema if self.schema.has_class(class_id) else self.base_schema
+            self.guard.admit(kinds_of(schema, class_id), is_new=is_new)
 
     def ask_guard(self, *, since_undo: bool = False) -> None:
         """Whether all this may be changed; or only what `undone_by_failure` would undo."""

@@ -2,13 +2,13 @@
 
 The prompt of `order/fulfillment` is `sandbar.workflow.order.fulfillment`. Names with dots of their
 own are told apart by looking: where two workflows would have the same name the first one by ident
-has it, and the other one keeps its slash.
+has it, and the other one keeps its slash. What nobody can start, a long call, is no prompt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -17,7 +17,7 @@ from sandbar.model import Entity, did_you_mean
 from sandbar.packs.coded import PromptMessages
 from sandbar.packs.messages import PromptArgument
 from sandbar.packs.prompting import Prompt, checked_arguments
-from sandbar.workflow import Machine, Workflows, diagram_of, outline_of
+from sandbar.workflow import CALL, VALIDATION, Machine, Workflows, diagram_of, outline_of
 
 PREFIX = "sandbar.workflow."
 SUBJECT_ARGUMENT = "subject"
@@ -88,10 +88,9 @@ def render_workflow(
     """The prompt of a workflow; what is given of its arguments stands in the call to make."""
     machine = workflows.find(name)
     spec = workflows.spec(name)
-    prompt = Prompt(PREFIX + _dotted(name), name, None, "", _arguments(spec))
+    prompt = Prompt(PREFIX + _dotted(name), name, None, "", _arguments(name, spec))
     given = checked_arguments(prompt, arguments)
-    call = _call(machine, spec, given)
-    text = _text(machine, spec, call, spell)
+    text = _text(machine, _start(machine, spec, given, spell), spell)
     message = {"role": "user", "content": {"type": "text", "text": text}}
     return PromptMessages([message], _description(name, machine.description))
 
@@ -104,6 +103,8 @@ def _named(workflows: Workflows) -> dict[str, Entity]:
     named: dict[str, Entity] = {}
     for entity in workflows.definitions():
         ident = entity.ident or ""
+        if ident == CALL:
+            continue
         short = PREFIX + _dotted(ident)
         named[PREFIX + ident if short in named else short] = entity
     return named
@@ -123,7 +124,7 @@ def _prompt(name: str, entity: Entity) -> Prompt:
         ident,
         f"Workflow {ident}",
         _description(ident, entity.get("db/doc")),
-        _arguments(entity["workflow/spec"]),
+        _arguments(ident, entity["workflow/spec"]),
     )
 
 
@@ -133,7 +134,9 @@ def _description(ident: str, text: str | None) -> str:
     return text if len(text) <= _DESCRIPTION_MAX else f"{text[: _DESCRIPTION_MAX - 1]}…"
 
 
-def _arguments(spec: Mapping[str, Any]) -> list[PromptArgument]:
+def _arguments(workflow: str, spec: Mapping[str, Any]) -> list[PromptArgument]:
+    if workflow == VALIDATION:
+        return [PromptArgument(SUBJECT_ARGUMENT, "The class whose instances are looked at")]
     names = ", ".join(_data_names(spec))
     data = "What the process knows from the start, as a JSON object"
     return [
@@ -151,6 +154,31 @@ def _data_names(spec: Mapping[str, Any]) -> list[str]:
 
 
 # --- one prompt ----------------------------------------------------------------------------------
+
+
+class _Start(NamedTuple):
+    """The call that starts a process, and what is to say about it."""
+
+    verb: str
+    call: dict[str, Any]
+    about: str
+    steps: list[str]
+
+
+def _start(
+    machine: Machine, spec: Mapping[str, Any], given: Mapping[str, str], spell: Spell
+) -> _Start:
+    if machine.name == VALIDATION:
+        subject = given[SUBJECT_ARGUMENT].strip().removeprefix(":")
+        call = {"class": subject or "<class>"}
+        about = f"`{spell('validation.run')}` takes the same and waits for the end.\n"
+        return _Start("validation.start", call, about, _steps_of_validation(spell))
+    return _Start(
+        "workflow.start-process",
+        _call(machine, spec, given),
+        _about(spec, spell),
+        _steps(machine, spell),
+    )
 
 
 def _call(machine: Machine, spec: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
@@ -200,7 +228,7 @@ def _blank(schema: Any) -> str:
     return f"<{kind}>" if isinstance(kind, str) else "<value>"
 
 
-def _text(machine: Machine, spec: Mapping[str, Any], call: dict[str, Any], spell: Spell) -> str:
+def _text(machine: Machine, start: _Start, spell: Spell) -> str:
     lines = (machine.description or "").splitlines()
     return _TEXT.format(
         name=machine.name,
@@ -208,10 +236,10 @@ def _text(machine: Machine, spec: Mapping[str, Any], call: dict[str, Any], spell
         description="\n".join(f"> {line}" for line in lines) + "\n\n" if lines else "",
         diagram=diagram_of(machine),
         outline=outline_of(machine),
-        start=spell("workflow.start-process"),
-        call=_shown(call, indent=2),
-        about=_about(spec, spell),
-        steps="\n".join(f"- {step}" for step in _steps(machine, spell)),
+        start=spell(start.verb),
+        call=_shown(start.call, indent=2),
+        about=start.about,
+        steps="\n".join(f"- {step}" for step in start.steps),
     )
 
 
@@ -237,6 +265,16 @@ def _steps(machine: Machine, spell: Spell) -> list[str]:
     if by_itself:
         steps.append("From a state that runs something it goes on by itself.")
     return steps
+
+
+def _steps_of_validation(spell: Spell) -> list[str]:
+    process = '{"process": <process-id>}'
+    return [
+        f"`{spell('validation.results')}` with `{process}` tells what it has found, also so far.",
+        f"`{spell('validation.cancel')}` stops it and keeps what it has found, "
+        f"`{spell('validation.retry')}` begins again after a failure.",
+        f"`{spell('validation.history')}` lists earlier ones.",
+    ]
 
 
 def _about(spec: Mapping[str, Any], spell: Spell) -> str:

@@ -8,6 +8,7 @@ or was scheduled anew. Times are microseconds since 1970.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from sandbar.errors import Conflict
@@ -24,6 +25,7 @@ class Claim(NamedTuple):
     id: int
     token: int
     due_us: int
+    is_taken_over: bool = False  # from somebody else, whose lease has run out without a word
 
 
 class JobQueue(Protocol):
@@ -32,8 +34,14 @@ class JobQueue(Protocol):
     def is_due(self) -> bool:
         """Whether there is a job to claim: a cheap look."""
 
-    def claim(self, owner: str, limit: int, lease_s: float) -> list[Claim]:
-        """Hold some of the jobs that are due, oldest first, for so long and under new tokens."""
+    def claim(
+        self, owner: str, limit: int, lease_s: float, spared: Sequence[int] | None = ()
+    ) -> list[Claim]:
+        """Hold some of the jobs that are due, oldest first, for so long and under new tokens.
+
+        Of workspaces that are `spared` (None: of all) only such as were due from a moment on, and
+        not at once: timers, and what was put off.
+        """
 
     def renew(self, ws: int, id: int, token: int, lease_s: float) -> bool:
         """Hold a job for so long from now on; False if it is lost."""

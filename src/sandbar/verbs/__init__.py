@@ -16,7 +16,7 @@ from sandbar.verbs.class_tools import (
 )
 from sandbar.verbs.context import Context
 from sandbar.verbs.conversation import Content, Conversation, InputRequired
-from sandbar.verbs.dispatch import dispatch, dispatch_later
+from sandbar.verbs.dispatch import dispatch, dispatch_again, dispatch_later
 from sandbar.verbs.schemas import class_arguments, input_schema, output_schema
 from sandbar.verbs.tasks import Started, Task, Tasks
 
@@ -40,6 +40,7 @@ __all__ = [
     "class_tool_schema",
     "class_tools",
     "dispatch",
+    "dispatch_again",
     "dispatch_later",
     "input_schema",
     "is_class_tool_name",

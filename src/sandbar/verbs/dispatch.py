@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sandbar.errors import Fault, Forbidden, Incorrect, NotFound, Problem
+import msgspec
+
+from sandbar.errors import Fault, Forbidden, Incorrect, NotFound, Problem, TooMany
 from sandbar.faults import log_fault
 from sandbar.model import did_you_mean
 from sandbar.verbs.base.writing import Created, create_entity
-from sandbar.verbs.catalogue import PREFIX, Ready
+from sandbar.verbs.catalogue import PREFIX, Ready, Verb
 from sandbar.verbs.class_tools import (
     class_of_tool,
     is_class_tool_name,
@@ -24,6 +26,8 @@ from sandbar.verbs.tasks import Started
 from sandbar.workflow import CALL
 
 _SHOWN_MAX = 80
+_KEY = "idempotency-key"
+CALLS_OF_ONE_CALLER = 12  # long calls that are under way at once
 
 
 def dispatch(context: Context, name: str, arguments: Mapping[str, Any]) -> Any:
@@ -63,15 +67,45 @@ def dispatch_later(context: Context, name: str, arguments: Mapping[str, Any]) ->
     verb = ready.verb
     if not context.db.caller.may(verb.access):
         raise _forbidden(context, verb.name, verb.access)
+    _refuse_short(verb)
+    ready.read(arguments)
+    _refuse_many(context)
+    data = {"verb": verb.name, "arguments": dict(arguments)}
+    return context.tasks.started(context.tasks.start(CALL, None, data))
+
+
+def dispatch_again(context: Context, name: str, arguments: Mapping[str, Any], key: str) -> Any:
+    """The call that was asked for by `dispatch_later`, perhaps for the second time."""
+    ready = context.catalogue.ready(name)
+    if ready is None:
+        raise _unknown(context, name)
+    _refuse_short(ready.verb)
+    takes_key = any(
+        field.encode_name == _KEY for field in msgspec.structs.fields(ready.verb.arguments)
+    )
+    given = {_KEY: key, **arguments} if takes_key else arguments
+    return dispatch(context, name, given)
+
+
+def _refuse_many(context: Context) -> None:
+    """A caller has only so many calls under way: others want to be served as well."""
+    principal = context.db.caller.principal
+    under_way, _ = context.workflows.active(CALL, started_by=principal, limit=CALLS_OF_ONE_CALLER)
+    if len(under_way) >= CALLS_OF_ONE_CALLER:
+        raise TooMany(
+            "task.too-many",
+            f"{CALLS_OF_ONE_CALLER} long calls of yours are under way",
+            hint="wait for one of them, or end it with task.cancel; task.list shows them",
+        )
+
+
+def _refuse_short(verb: Verb) -> None:
     if not verb.is_long:
         raise Incorrect(
             "verb.not-long",
             f"{verb.name} is not made to be called in the background",
             hint="call it and wait for its answer",
         )
-    ready.read(arguments)
-    data = {"verb": verb.name, "arguments": dict(arguments)}
-    return context.tasks.started(context.tasks.start(CALL, None, data))
 
 
 def _call_class_tool(context: Context, name: str, arguments: Mapping[str, Any]) -> Created:

@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 
 from sandbar.access import Caller
-from sandbar.errors import NotFound
+from sandbar.errors import Incorrect, NotFound
 from sandbar.verbs.answers import Answer
 from sandbar.workflow import (
+    CALL,
     Handles,
     HistoryRow,
     Kind,
@@ -19,6 +20,7 @@ from sandbar.workflow import (
     Question,
     Status,
     Workflows,
+    unknown_process,
     unknown_task,
 )
 
@@ -31,6 +33,7 @@ class Task(Answer, frozen=True, kw_only=True):
     task_id: str
     process_id: int
     workflow: str
+    version: int
     state: str
     status: Status
     kind: Kind | None = None
@@ -49,8 +52,8 @@ class Task(Answer, frozen=True, kw_only=True):
 class Started(Task, frozen=True, kw_only=True):
     """A task that was begun just now: doors that know tasks say so in their own words."""
 
-    hint: str = ""
-    runs_by_itself: bool = False  # nobody has to do anything but wait, or answer
+    transitions: list[str]  # that can be made now
+    hint: str
 
 
 class Tasks:
@@ -125,11 +128,22 @@ class Tasks:
 
     def process_named(self, given: int | str) -> int:
         """The process of a number or a handle."""
-        if isinstance(given, int):
-            return given
-        if given.isascii() and given.isdigit() and len(given) <= _DIGITS_MAX:
-            return int(given)
-        return self.find(given).process_id
+        if isinstance(given, str) and not _is_number(given):
+            if self._handles.parsed(given) is None:
+                raise Incorrect(
+                    "process.malformed",
+                    f"{given[:80]} is neither the number of a process nor the handle of a task",
+                    hint="give the process-id or the task-id that starting it answered",
+                )
+            return self.find(given).process_id
+        return int(given)
+
+    def visible(self, view: ProcessView) -> ProcessView:
+        """The process, unless it is a long call of somebody else: those are nobody's business."""
+        is_mine = view.started_by == self._caller.principal or self._caller.may("admin")
+        if view.workflow == CALL and not is_mine:
+            raise unknown_process(view.process_id)
+        return view
 
     def shown(self, view: ProcessView) -> Task:
         """A process as its task."""
@@ -137,16 +151,27 @@ class Tasks:
 
     def started(self, view: ProcessView) -> Started:
         """A process that was begun just now."""
-        hint = "task.get follows it, task.cancel ends it"
-        machine = self._workflows.find(view.workflow, view.version)
-        runs_by_itself = machine.states[view.state].activity is not None or bool(view.input)
-        return Started(**self._members(view), hint=hint, runs_by_itself=runs_by_itself)
+        if self.goes_on_alone(view):
+            hint = "task.get follows it, task.cancel ends it"
+        elif view.input:
+            hint = "workflow.answer tells it what it asks; task.cancel ends it"
+        else:
+            hint = "workflow.transition moves it on, workflow.process-state shows how"
+        return Started(**self._members(view), transitions=view.transitions or [], hint=hint)
+
+    def goes_on_alone(self, view: ProcessView | Started) -> bool:
+        """Whether an activity does the work, so that there is nothing to do but wait."""
+        version = view.version
+        machine = self._workflows.records.at_hand(view.workflow, version)
+        machine = machine or self._workflows.find(view.workflow, version)
+        return machine.states[view.state].activity is not None
 
     def _members(self, view: ProcessView) -> dict[str, Any]:
         return {
             "task_id": self.handle_of(view),
             "process_id": view.process_id,
             "workflow": view.workflow,
+            "version": view.version,
             "state": view.state,
             "status": view.status,
             "kind": view.kind,
@@ -161,3 +186,7 @@ class Tasks:
             "updated_at": view.updated_at,
             "completed_at": view.completed_at,
         }
+
+
+def _is_number(given: str) -> bool:
+    return given.isascii() and given.isdigit() and len(given) <= _DIGITS_MAX

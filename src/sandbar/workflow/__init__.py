@@ -9,7 +9,14 @@ from sandbar.workflow.handlers import Activity, EffectHandler, Handlers, Happeni
 from sandbar.workflow.handles import Handles, unknown_task
 from sandbar.workflow.jobs import told
 from sandbar.workflow.machines import Machine
-from sandbar.workflow.metamodel import DEFINITION, HISTORY, PROCESS, SUBJECT, install_metamodel
+from sandbar.workflow.metamodel import (
+    DEFINITION,
+    HISTORY,
+    PROCESS,
+    PROCESSES,
+    SUBJECT,
+    install_metamodel,
+)
 from sandbar.workflow.records import unknown_process
 from sandbar.workflow.specs import canonical, read_spec
 from sandbar.workflow.validating import (
@@ -29,6 +36,7 @@ __all__ = [
     "DEFINITION",
     "HISTORY",
     "PROCESS",
+    "PROCESSES",
     "SUBJECT",
     "VALIDATION",
     "Activity",

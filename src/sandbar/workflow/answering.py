@@ -9,6 +9,7 @@ import msgspec
 
 from sandbar.errors import Conflict, Incorrect
 from sandbar.workflow import metamodel as mm
+from sandbar.workflow.budgets import refuse_large_data
 from sandbar.workflow.conditions import Act
 from sandbar.workflow.machines import Input
 from sandbar.workflow.moves import Moves
@@ -62,6 +63,7 @@ def answered(
             data={"findings": findings},
         )
     told = {**record.answers, **{key: reply.content for key, reply in mine.items()}}
+    refuse_large_data(told, "answers")
     record = moves.amend(record, {mm.ANSWERS: told}, principal)
     if any(key not in told for key in wanted.requests):
         return record

@@ -24,6 +24,13 @@ def built_in_workflows() -> dict[str, Spec]:
     return {spec["name"]: read_spec(spec) for spec in specs}
 
 
+def refuse_own_activities(spec: Spec) -> None:
+    """Refuse a definition that would do what only the server may ask for: call verbs."""
+    for state in spec.states:
+        if state.activity == CALL:
+            raise internal_workflow(CALL)
+
+
 def internal_workflow(name: str) -> Forbidden:
     """The answer to whoever would define, or start by hand, what is the server's own."""
     return Forbidden(

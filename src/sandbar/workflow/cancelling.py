@@ -9,6 +9,7 @@ from sandbar.errors import Conflict
 from sandbar.model import Workspace
 from sandbar.workflow.conditions import Act, Sight
 from sandbar.workflow.machines import Transition
+from sandbar.workflow.moves import reason_required
 from sandbar.workflow.records import Record
 
 Refusal = Literal["already-completed", "not-cancellable", "no-cancel-transition"]
@@ -30,9 +31,9 @@ _MESSAGES: dict[Refusal, tuple[str, str]] = {
 
 
 def way_to_cancel(
-    workspace: Workspace, record: Record, actor: str, reason: str | None
-) -> tuple[Transition, str | None]:
-    """The transition that cancels the process, and the reason to give for it."""
+    workspace: Workspace, record: Record, act: Act, wordless: str | None = None
+) -> tuple[Transition, Act]:
+    """The transition that cancels the process; `wordless` is the reason if one must be given."""
     if record.state.is_terminal:
         raise not_cancelled(record, "already-completed")
     if not record.machine.is_cancellable or not record.state.is_cancellable:
@@ -41,26 +42,23 @@ def way_to_cancel(
     if not ways:
         raise not_cancelled(record, "no-cancel-transition")
     now = clock.instant_text(clock.now_us())
+    lacking: Transition | None = None
     for way in ways:
-        # The protocol's cancellation has no words; a transition that demands some gets these.
-        said = reason or (f"cancelled by {actor}" if way.requires_reason else None)
-        if Sight(workspace, record, Act(actor, said), now).allows_at_all(way):
-            return way, said
+        said = Act(act.actor, act.reason or (wordless if way.requires_reason else None))
+        if Sight(workspace, record, said, now).objection(way) is None:
+            if said.reason or not way.requires_reason:
+                return way, said
+            lacking = lacking or way
+    if lacking is not None:
+        raise reason_required(lacking)
     raise not_cancelled(record, "not-cancellable")
 
 
 def not_cancelled(record: Record, why: Refusal) -> Conflict:
     """It cannot be cancelled."""
     message, hint = _MESSAGES[why]
-    code = (
-        "workflow.already-completed"
-        if why == "already-completed"
-        else "workflow.not-cancellable"
-        if why == "not-cancellable"
-        else "workflow.no-cancel-transition"
-    )
     return Conflict(
-        code,
+        f"workflow.{why}",
         f"Cannot cancel task: {message} (reason: :{why})",
         hint=hint,
         data={"reason": why, "state": record.state.name},

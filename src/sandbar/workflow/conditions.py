@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from sandbar.errors import NotFound, Problem
+from sandbar.errors import Incorrect, NotFound
 from sandbar.model import Entity, Workspace
 from sandbar.workflow import metamodel as mm
 from sandbar.workflow.machines import Transition
@@ -21,6 +21,13 @@ class Act(msgspec.Struct, frozen=True):
     reason: str | None = None
     context: Mapping[str, Any] = {}
     data: Mapping[str, Any] = {}  # merged into the process's data by the transition
+
+
+class Objection(msgspec.Struct, frozen=True):
+    """What a guard has against a transition."""
+
+    why: str = ""  # it could not be evaluated; empty if it just does not hold
+    is_missing: bool = False  # because it reads what is not there
 
 
 class Sight:
@@ -43,18 +50,16 @@ class Sight:
                 return None
         return self._subject
 
-    def allows(self, transition: Transition) -> bool:
-        """Whether the guard lets it pass; a guard that cannot be evaluated does not."""
+    def objection(self, transition: Transition) -> Objection | None:
+        """Why the guard does not let it pass; a guard that cannot be evaluated does not either."""
         if transition.guard is None:
-            return True
-        return transition.guard.holds(self._bindings())
-
-    def allows_at_all(self, transition: Transition) -> bool:
-        """The same for lists: what the guard fails on cannot be made, whatever the failure."""
+            return None
+        bindings = self._bindings()
         try:
-            return self.allows(transition)
-        except Problem:
-            return False
+            return None if transition.guard.holds(bindings) else Objection()
+        except Incorrect as problem:
+            why = problem.message.replace("the expression", "it", 1).replace('"', "")
+            return Objection(why, is_missing=why.startswith("it reads"))
 
     def _bindings(self) -> dict[str, Any]:
         subject = self.subject()

@@ -170,13 +170,24 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "object": lambda value: isinstance(value, dict),
 }
 
+_EXAMPLES = {
+    "null": "null",
+    "boolean": "true",
+    "string": '"words"',
+    "number": "1.5",
+    "integer": "3",
+    "array": "[…]",
+    "object": "{…}",
+}
+
 # --- any value -----------------------------------------------------------------------------------
 
 
 def _type(run: _Run, operand: Any, value: Any, at: str, schema: Any) -> _Found:
     names = [operand] if isinstance(operand, str) else operand
     if not any(_TYPES[name](value) for name in names):
-        yield _finding(at, f"expected {' or '.join(names)}, got {shown(value)}")
+        given = f"expected {' or '.join(names)}, got {shown(value)}"
+        yield _finding(at, given, f"for example {' or '.join(_EXAMPLES[name] for name in names)}")
 
 
 def _enum(run: _Run, operand: Any, value: Any, at: str, schema: Any) -> _Found:

@@ -9,7 +9,9 @@ import msgspec
 from sandbar.errors import Conflict, NotFound
 from sandbar.model import Create, Entity, Operation, Update, Workspace, did_you_mean
 from sandbar.workflow import metamodel as mm
-from sandbar.workflow.machines import Machine
+from sandbar.workflow.built_in import built_in_workflows
+from sandbar.workflow.lacking import Warned
+from sandbar.workflow.machines import Machine, machine_of
 from sandbar.workflow.records import Records
 from sandbar.workflow.shapes import Spec
 from sandbar.workflow.specs import canonical, fingerprint, with_version
@@ -18,12 +20,13 @@ _PAGE = 1000
 
 
 class Defined(msgspec.Struct, frozen=True, rename="kebab"):
-    """A definition as it stands, and whether it was made just now."""
+    """A definition as it stands, whether it was made just now, and what it still lacks."""
 
     definition_id: int
     workflow: str
     version: int
     created: bool
+    warnings: tuple[Warned, ...] = ()
 
 
 class Defining:
@@ -103,13 +106,37 @@ class Defining:
 
     def machine(self, workflow: str, version: int | None = None) -> Machine:
         """The same, compiled."""
+        ours = self._not_stored(workflow, version)
+        if ours is not None:
+            return machine_of(canonical(ours))
         return self._records.known_from(self.find(workflow, version)).machine
+
+    def spec(self, workflow: str, version: int | None = None) -> dict[str, Any]:
+        """The same as `define` takes it."""
+        ours = self._not_stored(workflow, version)
+        if ours is not None:
+            return dict(msgspec.json.decode(canonical(ours)))
+        return dict(self.find(workflow, version)[mm.SPEC])
+
+    def _not_stored(self, workflow: str, version: int | None) -> Spec | None:
+        """One of our own workflows, where nobody has needed it yet: looking writes nothing."""
+        ours = built_in_workflows().get(workflow.removeprefix(":"))
+        if ours is None or version not in (None, 1) or mm.is_installed(self._workspace):
+            return None
+        return with_version(ours, 1)
 
     def was_defined(self, spec: Spec) -> bool:
         """Whether a version of the workflow is, or has been, just like this."""
         digest = fingerprint(spec)
         page = self._workspace.query(mm.DEFINITION, {mm.NAME: spec.name}, limit=_PAGE)
         return any(entity[mm.FINGERPRINT] == digest for entity in page.items)
+
+    def is_known(self, name: str) -> bool:
+        """Whether there is a workflow of that name now."""
+        try:
+            return self._current(name) is not None
+        except Conflict:
+            return False
 
     def definitions(self) -> list[Entity]:
         """The current version of every workflow, by name."""

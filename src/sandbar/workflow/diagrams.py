@@ -12,7 +12,10 @@ from sandbar.workflow.machines import Machine, State, Transition
 
 _LABEL_CHARACTERS_MAX = 120
 _SAFE = frozenset(" -_/.,!?+='()")
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~&])")
+# What could begin code, emphasis, a link, an image, HTML or an entity inside of a line. Other signs
+# mean something only where a line begins, and no text of others begins a line of ours.
+_MARKDOWN = re.compile(r"[\\`*\[\]<~]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
+_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 
 def diagram_of(machine: Machine) -> str:
@@ -94,11 +97,11 @@ def _traits(machine: Machine, state: State) -> list[str]:
         traits.append(
             f"after {_seconds(state.after.seconds)} {_code(state.after.transition)} by itself"
         )
+    if not state.is_terminal and machine.is_cancellable and not state.is_cancellable:
+        traits.append("cannot be cancelled here")
     if state.input is not None:
         asked = "; ".join(_plain(one.message) for one in state.input.requests.values())
         traits.append(f"asks: {asked}")
-    if not state.is_terminal and machine.is_cancellable and not state.is_cancellable:
-        traits.append("cannot be cancelled here")
     return traits
 
 
@@ -146,7 +149,7 @@ def _code(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", _one_line(text))
+    return _MARKDOWN.sub(r"\\\g<0>", _one_line(text))
 
 
 def _one_line(text: str) -> str:
@@ -157,4 +160,9 @@ def _one_line(text: str) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    return f"{seconds:g} s"
+    """A time in the largest unit of which it is a whole number."""
+    for length, unit in _UNITS:
+        count, rest = divmod(seconds, length)
+        if count and not rest:
+            return f"{count:.0f} {unit}{'s' if count > 1 else ''}"
+    return f"{seconds:.12g} s"

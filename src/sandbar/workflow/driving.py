@@ -6,7 +6,7 @@ Every write here is fenced: it commits only while the worker still holds the job
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sandbar import clock
 from sandbar.errors import Conflict, Fault, Interrupted, Problem, Unavailable
@@ -15,12 +15,16 @@ from sandbar.patience import Patience, limited
 from sandbar.workflow import metamodel as mm
 from sandbar.workflow.conditions import Act
 from sandbar.workflow.handlers import Activity, Outcome
-from sandbar.workflow.jobs import Job, told
+from sandbar.workflow.jobs import Job, left_behind, told
 from sandbar.workflow.machines import Transition
-from sandbar.workflow.moves import due_us
+from sandbar.workflow.moves import due_us, lacks_code
 from sandbar.workflow.records import Record
 from sandbar.workflow.workflows import Workflows
 
+T = TypeVar("T")
+
+CRASHES_MAX = 5  # servers in a row that are lost with an activity before it is held to be the cause
+SUSPECT_CRASHES = 2  # from when on it may be the cause
 _BACKOFF_MAX_S = 3600.0
 _REASON_MAX = 1000
 
@@ -65,6 +69,25 @@ def activity_of(held: Held, record: Record) -> Activity | None:
     return held.workflows.handlers().activities.get(record.state.activity)
 
 
+def note_no_code(held: Held) -> None:
+    """Let whoever looks at the process know why nothing happens; said once, not at every look."""
+
+    def work(record: Record) -> None:
+        if not lacks_code(record):
+            held.workflows.moves.amend(record, {mm.ERROR: told(_no_code(record))}, mm.SYSTEM)
+
+    _fenced(held, work)
+
+
+def note_code(held: Held) -> Record:
+    """There is code after all: here."""
+
+    def work(record: Record) -> Record:
+        return held.workflows.moves.amend(record, {mm.ERROR: None}, mm.SYSTEM)
+
+    return _fenced(held, work)
+
+
 def fire_timer(held: Held, due_us: int = 0, *, is_beside: bool = False) -> None:
     """Make the transition that the timer calls for, maybe beside an activity that runs."""
 
@@ -97,6 +120,29 @@ def _stop_timer(held: Held, problem: Problem, *, is_beside: bool) -> None:
     _fenced(held, work)
 
 
+def count_crash(held: Held, record: Record) -> Record:
+    """A server was lost while it ran the activity; written before we run it, too."""
+
+    def work(found: Record) -> Record:
+        before = found.entity.get(mm.CRASHES) or {}
+        reached = [before.get("done"), (found.entity.get(mm.PROGRESS) or {}).get("done")]
+        done = max((one for one in reached if one is not None), default=None)
+        crashes = {"times": before.get("times", 0) + 1, "done": done}
+        return held.workflows.moves.amend(found, {mm.CRASHES: crashes}, mm.SYSTEM)
+
+    return record if record.state.activity is None else _fenced(held, work)
+
+
+def crashes_of(record: Record) -> int:
+    """How many servers in a row were lost with the activity, without its coming any further."""
+    return int((record.entity.get(mm.CRASHES) or {}).get("times", 0))
+
+
+def end_crashes(held: Held, record: Record) -> None:
+    """It has taken enough servers with it."""
+    fail_attempt(held, _crashed(record), is_last=True)
+
+
 def run_activity(held: Held, record: Record, activity: Activity, patience: Patience) -> None:
     """Run the activity; its outcome, or its failure, moves the process on."""
     job = Job(held.workflows, record, held.token, patience)
@@ -104,10 +150,13 @@ def run_activity(held: Held, record: Record, activity: Activity, patience: Patie
         with limited(patience):
             outcome = activity(job)
         _finish(held, record, outcome)
-    except Interrupted:
+    except Interrupted as problem:
         if patience.is_cancelled():
             raise
-        give_up(held, record)
+        if record.state.timeout_s is None:  # it was not our patience that came to an end
+            fail_attempt(held, problem)
+        else:
+            give_up(held, record)
     except Problem as problem:
         if is_passing(problem):
             raise
@@ -118,11 +167,7 @@ def run_activity(held: Held, record: Record, activity: Activity, patience: Patie
 
 
 def _finish(held: Held, before: Record, outcome: Outcome) -> None:
-    slots: dict[str, Any] = {}
-    if outcome.result is not None:
-        slots[mm.RESULT] = outcome.result
-    if outcome.error is not None:
-        slots[mm.ERROR] = outcome.error
+    slots = left_behind(outcome)
 
     def work(record: Record) -> None:
         transition = held.workflows.moves.leaving(record, outcome.transition)
@@ -144,17 +189,17 @@ def give_up(held: Held, record: Record) -> None:
     fail_attempt(held, _timed_out(record))
 
 
-def fail_attempt(held: Held, problem: Problem) -> None:
+def fail_attempt(held: Held, problem: Problem, *, is_last: bool = False) -> None:
     """Try again later, or take the way that the definition has for failures."""
 
     def work(record: Record) -> None:
         state = record.state
         attempt = int(record.entity.get(mm.ATTEMPT) or 0) + 1
         slots: dict[str, Any] = {mm.ATTEMPT: attempt, mm.ERROR: told(problem)}
-        if attempt <= state.retries:
+        if attempt <= state.retries and not is_last:
             wait_s = min(state.backoff_s * 2 ** (attempt - 1), _BACKOFF_MAX_S)
             due_at_us = clock.now_us() + round(wait_s * 1_000_000)
-            slots[mm.DUE_AT] = clock.instant_text(due_at_us)
+            slots |= {mm.DUE_AT: clock.instant_text(due_at_us), mm.CRASHES: None}
             held.workflows.moves.amend(record, slots, mm.SYSTEM)
             due = due_us(state, {**record.entity.slots, **slots}, is_paused=False)
             held.workflows.workspace.jobs.schedule(record.id, due)
@@ -199,14 +244,15 @@ def is_passing(problem: Problem) -> bool:
     )
 
 
-def _fenced(held: Held, work: Callable[[Record], None]) -> None:
+def _fenced(held: Held, work: Callable[[Record], T]) -> T:
     workflows = held.workflows
 
-    def body() -> None:
+    def body() -> T:
         workflows.workspace.jobs.require(held.process_id, held.token)
-        work(workflows.records.read(held.process_id))
+        return work(workflows.records.read(held.process_id))
 
-    workflows.workspace.run(body, principal=mm.SYSTEM, wanted=workflows.wanted(held.process_id))
+    wanted = workflows.wanted(held.process_id)
+    return workflows.workspace.run(body, principal=mm.SYSTEM, wanted=wanted)
 
 
 def _timed_out(record: Record) -> Conflict:
@@ -214,6 +260,24 @@ def _timed_out(record: Record) -> Conflict:
         "activity.timeout",
         f"{record.state.activity} took longer than {record.state.timeout_s:g} s",
         hint="give the state a longer timeout, or more retries",
+    )
+
+
+def _no_code(record: Record) -> Conflict:
+    return Conflict(
+        "activity.no-code",
+        f"no server that has looked has code for the activity {record.state.activity}",
+        hint="install the distribution that brings it and load its pack: then it goes on by itself",
+    )
+
+
+def _crashed(record: Record) -> Conflict:
+    times = crashes_of(record)
+    return Conflict(
+        "activity.crashes",
+        f"{times} servers in a row were lost while they ran {record.state.activity}",
+        hint="find out what ended them, such as memory or native code, before it is tried again",
+        data={"crashes": times},
     )
 
 

@@ -14,9 +14,11 @@ import msgspec
 
 from sandbar.errors import Incorrect, Problem
 from sandbar.keywords import parse_ident
+from sandbar.workflow.budgets import Budget
 from sandbar.workflow.findings import Findings, shown
 
 EFFECTS_MAX = 50
+STARTS_MAX = 10  # of them
 _PATH_CHARACTERS_MAX = 255
 _SINGLE = frozenset({"process", "subject", "actor", "now", "reason"})
 _DEEP = frozenset({"data", "context", "answers"})
@@ -76,14 +78,23 @@ def effect_of(effect: Mapping[str, Any]) -> Effect:
     return MergeData(data=effect["data"])
 
 
-def resolved(value: Any, scope: Mapping[str, Any]) -> Any:
-    """The value with every {"from": "path"} in it replaced by what the scope has there."""
+def resolved(value: Any, scope: Mapping[str, Any], budget: Budget) -> Any:
+    """The value with every {"from": "path"} in it replaced by what the scope has there.
+
+    What was read counts with its full size, as often as it was read: nothing is written before.
+    """
+    found = _resolved(value, scope)
+    budget.spend(found)
+    return found
+
+
+def _resolved(value: Any, scope: Mapping[str, Any]) -> Any:
     if isinstance(value, dict):
         if _is_reading(value):
             return _read(value["from"], scope)
-        return {key: resolved(item, scope) for key, item in value.items()}
+        return {key: _resolved(item, scope) for key, item in value.items()}
     if isinstance(value, list):
-        return [resolved(item, scope) for item in value]
+        return [_resolved(item, scope) for item in value]
     return value
 
 

@@ -7,16 +7,16 @@ writes count only while the process stands where we found it, so nobody's work i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from sandbar import clock, patience
 from sandbar.errors import Conflict, Interrupted, Problem
-from sandbar.model import Workspace, Written
+from sandbar.model import Workspace
 from sandbar.workflow import metamodel as mm
 from sandbar.workflow.conditions import Act
 from sandbar.workflow.handlers import Outcome
-from sandbar.workflow.jobs import told
+from sandbar.workflow.jobs import AnyJob, left_behind, told
 from sandbar.workflow.records import Record, view_of
 from sandbar.workflow.views import ProcessView
 from sandbar.workflow.workflows import Workflows
@@ -25,7 +25,6 @@ T = TypeVar("T")
 Tell = Callable[[float, float | None, str | None], None]
 
 _TAKEN_OVER_AFTER_S = 30.0
-_PROGRESS_EVERY_S = 0.3
 # The transitions of `validation/resource`, the one workflow that is run like this.
 _WAY_OF_FAILURE = "error"
 _WAY_OUT = "cancel"
@@ -66,67 +65,26 @@ def run_here(workflows: Workflows, process_id: int, tell: Tell) -> ProcessView:
             job.fail(problem)
 
 
-class _Job:
-    """Implements `handlers.Running` for the thread of the caller."""
+class _Job(AnyJob):
+    """Of whoever waits: refused once somebody else has moved the process on."""
 
     def __init__(self, workflows: Workflows, record: Record, tell: Tell) -> None:
-        self._workflows = workflows
+        super().__init__(workflows, record)
         self._step = record.step
-        self._tell = tell
-        self._told_s = 0.0
-        self._actor: str = record.entity[mm.STARTED_BY]
-        self.workspace: Workspace = workflows.workspace
-        self.process: ProcessView = view_of(record)
-        self.caller: dict[str, Any] | None = record.entity.get(mm.CALLER)
-        self.answers: dict[str, Any] = record.answers
-        self.checkpoint: Any = record.entity.get(mm.CHECKPOINT)
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """What the process knows."""
-        return self.process.data
-
-    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell how far the work has come; the end is always told."""
-        self.check()
-        now_s = clock.monotonic_s()
-        if now_s - self._told_s < _PROGRESS_EVERY_S and done != total:
-            return
-        self._told_s = now_s
-        told: dict[str, Any] = {"done": done, "at": clock.instant_text(clock.now_us())}
-        told |= {} if total is None else {"total": total}
-        told |= {} if message is None else {"message": message}
-        self._amend({mm.PROGRESS: told})
-        self._tell(done, total, message)
-
-    def save(self, checkpoint: Any) -> None:
-        """From where to go on if the work is interrupted from now on."""
-        self.check()
-        self._amend({mm.CHECKPOINT: checkpoint})
-        self.checkpoint = checkpoint
-
-    def transact(self, operations: Sequence[Any], *, checkpoint: Any = None) -> Written:
-        """Write something, and a checkpoint with it: both or neither."""
-        self.check()
-
-        def work(record: Record) -> Written:
-            if checkpoint is not None:
-                self._workflows.moves.amend(record, {mm.CHECKPOINT: checkpoint}, self._actor)
-            guard = self._workflows.effects_guard
-            return self.workspace.transact(operations, principal=self._actor, guard=guard)
-
-        return self._while_ours(work)
+        self._tell_caller = tell
 
     def check(self) -> None:
         """Go on only while somebody waits."""
         patience.check()
 
+    def fenced(self, work: Callable[[], T]) -> T:
+        """Run a transaction, if nobody has moved the process on since we looked."""
+        return self._while_ours(lambda _: work())
+
     def finish(self, outcome: Outcome) -> None:
         """Make the transition that the activity calls for."""
         act = Act(self._actor, (outcome.error or {}).get("message"), data=outcome.data)
-        slots = {mm.RESULT: outcome.result, mm.ERROR: outcome.error}
-        given = {slot: value for slot, value in slots.items() if value is not None}
-        self._move(outcome.transition, act, given)
+        self._move(outcome.transition, act, left_behind(outcome))
 
     def fail(self, problem: Problem) -> None:
         """Take the way that the workflow has for failures."""
@@ -142,10 +100,16 @@ class _Job:
                     act = Act(self._actor, "whoever waited for it has called it off")
                     self._move(_WAY_OUT, act, {})
                 else:
-                    self._while_ours(lambda record: self.workspace.jobs.schedule(record.id, 0))
+                    self.fenced(lambda: self.workspace.jobs.schedule(self.process.process_id, 0))
             except Conflict as problem:
                 if problem.code != "job.lost":  # else somebody else has taken care of it
                     raise
+
+    def _beside_write(self) -> None:
+        _put_off(self.workspace, self.process.process_id)
+
+    def _tell(self, done: float, total: float | None, message: str | None) -> None:
+        self._tell_caller(done, total, message)
 
     def _move(self, transition: str, act: Act, slots: dict[str, Any]) -> None:
         def work(record: Record) -> None:
@@ -156,15 +120,7 @@ class _Job:
 
         self._while_ours(work)
 
-    def _amend(self, slots: dict[str, Any]) -> None:
-        def work(record: Record) -> None:
-            self._workflows.moves.amend(record, slots, self._actor)
-            _put_off(self.workspace, record.id)
-
-        self._while_ours(work)
-
     def _while_ours(self, work: Callable[[Record], T]) -> T:
-        """Run a transaction, if nobody has moved the process on since we looked."""
         process_id = self.process.process_id
 
         def body() -> T:

@@ -1,15 +1,25 @@
-"""One activity that is being run: what its code can do, and only while it holds on to it."""
+"""An activity that is being run: what its code can do, and only while it holds on to it."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from copy import deepcopy
+from typing import Any, NamedTuple, TypeVar
 
 from sandbar import clock
 from sandbar.errors import Problem
 from sandbar.model import Update, Workspace, Written
 from sandbar.patience import Patience
 from sandbar.workflow import metamodel as mm
+from sandbar.workflow.budgets import (
+    CHECKPOINT_BYTES_MAX,
+    ERROR_BYTES_MAX,
+    RESULT_BYTES_MAX,
+    refuse_large_work,
+    weight,
+)
+from sandbar.workflow.handlers import Outcome
 from sandbar.workflow.records import Record, view_of
 from sandbar.workflow.views import ProcessView
 from sandbar.workflow.workflows import Workflows
@@ -17,18 +27,20 @@ from sandbar.workflow.workflows import Workflows
 T = TypeVar("T")
 
 _PROGRESS_EVERY_S = 0.3  # what is told more often is left out
+_MESSAGE_CHARACTERS_MAX = 2_000
 
 
-class Job:
-    """Implements `handlers.Running`; every write is refused once somebody else has taken over."""
+class AnyJob(ABC):
+    """Implements `handlers.Running`, whoever does the work.
 
-    def __init__(
-        self, workflows: Workflows, record: Record, token: int, patience: Patience
-    ) -> None:
+    Those who do it differ in how they know that it is still theirs, and in what they do besides
+    when they write.
+    """
+
+    def __init__(self, workflows: Workflows, record: Record) -> None:
         self._workflows = workflows
-        self._token = token
-        self._patience = patience
         self._told_s = 0.0
+        self._stuck: _Stuck | None = _stuck_of(record)
         self._actor: str = record.entity[mm.STARTED_BY]
         self.workspace: Workspace = workflows.workspace
         self.process: ProcessView = view_of(record)
@@ -48,32 +60,104 @@ class Job:
         if now_s - self._told_s < _PROGRESS_EVERY_S and done != total:
             return
         self._told_s = now_s
-        told = {"done": done, "at": clock.instant_text(clock.now_us())}
+        told: dict[str, Any] = {"done": done, "at": clock.instant_text(clock.now_us())}
         told |= {} if total is None else {"total": total}
-        told |= {} if message is None else {"message": message}
-        self._amend({mm.PROGRESS: told})
+        told |= {} if message is None else {"message": _shortened(message)}
+        is_further = self._stuck is not None and self._stuck.is_behind(done)
+        self.fenced(lambda: self._write({mm.PROGRESS: told}, is_further=is_further))
+        self._written(is_further=is_further)
+        self._tell(done, total, message)
 
     def save(self, checkpoint: Any) -> None:
         """From where to go on if the work is interrupted from now on."""
         self.check()
-        self._amend({mm.CHECKPOINT: checkpoint})
-        self.checkpoint = checkpoint
+        self.fenced(lambda: self._keep(checkpoint))
+        self._kept(checkpoint)
 
     def transact(self, operations: Sequence[Any], *, checkpoint: Any = None) -> Written:
         """Write something, and a checkpoint with it: both or neither."""
         self.check()
 
         def work() -> Written:
-            if checkpoint is not None:
-                self._write({mm.CHECKPOINT: checkpoint})
-            return self.workspace.transact(
-                operations, principal=self._actor, guard=self._workflows.effects_guard
-            )
+            if checkpoint is None:
+                self._beside_write()
+            else:
+                self._keep(checkpoint)
+            guard = self._workflows.effects_guard
+            return self.workspace.transact(operations, principal=self._actor, guard=guard)
 
         written = self.fenced(work)
         if checkpoint is not None:
-            self.checkpoint = checkpoint
+            self._kept(checkpoint)
         return written
+
+    @abstractmethod
+    def check(self) -> None:
+        """Go on only while this is still ours to do."""
+
+    @abstractmethod
+    def fenced(self, work: Callable[[], T]) -> T:
+        """Run a transaction that commits only while this is still ours to do."""
+
+    def _beside_write(self) -> None:
+        """Inside every transaction of the activity."""
+        return
+
+    def _tell(self, done: float, total: float | None, message: str | None) -> None:
+        """After progress was written."""
+        return
+
+    def _keep(self, checkpoint: Any) -> None:
+        refuse_large_work(checkpoint, "checkpoint", CHECKPOINT_BYTES_MAX)
+        self._write({mm.CHECKPOINT: checkpoint}, is_further=self._is_further(checkpoint))
+
+    def _kept(self, checkpoint: Any) -> None:
+        self.checkpoint = checkpoint
+        self._written(is_further=self._is_further(checkpoint))
+
+    def _is_further(self, checkpoint: Any) -> bool:
+        return self._stuck is not None and checkpoint != self._stuck.checkpoint
+
+    def _write(self, slots: dict[str, Any], *, is_further: bool) -> None:
+        if is_further:
+            slots = {**slots, mm.CRASHES: None}
+        update = Update(entity=self.process.process_id, set=slots)
+        self.workspace.transact([update], principal=self._actor)
+        self._beside_write()
+
+    def _written(self, *, is_further: bool) -> None:
+        if is_further:
+            self._stuck = None
+
+
+class _Stuck(NamedTuple):
+    """Where servers were lost before: whoever comes further is not held to account for them."""
+
+    done: float | None
+    checkpoint: Any
+
+    def is_behind(self, done: float) -> bool:
+        """Whether nobody had come so far."""
+        return self.done is None or done > self.done
+
+
+def _stuck_of(record: Record) -> _Stuck | None:
+    crashes = record.entity.get(mm.CRASHES)
+    if crashes is None:
+        return None
+    # An activity may well change the checkpoint that it was given, and save that.
+    return _Stuck(crashes["done"], deepcopy(record.entity.get(mm.CHECKPOINT)))
+
+
+class Job(AnyJob):
+    """Of a worker, which holds a lease: refused once somebody else has taken over."""
+
+    def __init__(
+        self, workflows: Workflows, record: Record, token: int, patience: Patience
+    ) -> None:
+        super().__init__(workflows, record)
+        self._token = token
+        self._patience = patience
 
     def check(self) -> None:
         """Go on only while this is still ours to do."""
@@ -88,23 +172,34 @@ class Job:
 
         return self.workspace.run(guarded, principal=self._actor, wanted=(self.process.process_id,))
 
-    def _amend(self, slots: dict[str, Any]) -> None:
-        self.fenced(lambda: self._write(slots))
 
-    def _write(self, slots: dict[str, Any]) -> None:
-        update = Update(entity=self.process.process_id, set=slots)
-        self.workspace.transact([update], principal=self._actor)
+def left_behind(outcome: Outcome) -> dict[str, Any]:
+    """What a process keeps of how its activity ended."""
+    slots: dict[str, Any] = {}
+    if outcome.result is not None:
+        refuse_large_work(outcome.result, "result", RESULT_BYTES_MAX)
+        slots[mm.RESULT] = outcome.result
+    if outcome.error is not None:
+        refuse_large_work(outcome.error, "error", ERROR_BYTES_MAX)
+        slots[mm.ERROR] = outcome.error
+    return slots
 
 
 def told(problem: Problem) -> dict[str, Any]:
-    """A problem as a process keeps it."""
+    """A problem as a process keeps it: without its data, if these are too large."""
     shown: dict[str, Any] = {
         "category": type(problem).__name__,
         "code": problem.code,
-        "message": problem.message,
+        "message": _shortened(problem.message),
     }
     if problem.hint is not None:
-        shown["hint"] = problem.hint
-    if problem.data:
+        shown["hint"] = _shortened(problem.hint)
+    most = ERROR_BYTES_MAX // 2
+    if problem.data and weight(problem.data, most) <= most:
         shown["data"] = problem.data
     return shown
+
+
+def _shortened(text: str) -> str:
+    is_long = len(text) > _MESSAGE_CHARACTERS_MAX
+    return f"{text[: _MESSAGE_CHARACTERS_MAX - 1]}…" if is_long else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import pairwise
 from typing import Any
 
@@ -26,16 +27,19 @@ class Looking:
 
     def history(self, process_id: int) -> list[HistoryRow]:
         """What happened to a process, oldest first."""
-        rows: list[HistoryRow] = []
-        cursor = None
-        while True:
-            page = self._workspace.query(
-                mm.HISTORY, {mm.OF_PROCESS: process_id}, limit=_PAGE, cursor=cursor
-            )
-            rows += map(_row, page.items)
-            cursor = page.cursor
-            if cursor is None:
-                return sorted(rows, key=lambda row: row.n)
+        rows, cursor = self.history_page(process_id, limit=_PAGE)
+        while cursor is not None:
+            more, cursor = self.history_page(process_id, limit=_PAGE, cursor=cursor)
+            rows += more
+        return rows
+
+    def history_page(
+        self, process_id: int, *, limit: int, cursor: str | None = None
+    ) -> tuple[list[HistoryRow], str | None]:
+        """One page of it: rows are numbered as they are written, so they come in their order."""
+        where = {mm.OF_PROCESS: process_id}
+        page = self._workspace.query(mm.HISTORY, where, limit=limit, cursor=cursor)
+        return [_row(entity) for entity in page.items], page.cursor
 
     def page(
         self,
@@ -45,6 +49,7 @@ class Looking:
         is_all: bool,
         limit: int,
         cursor: str | None,
+        hidden: Collection[str] = (),
     ) -> tuple[list[ProcessView], str | None]:
         """One page of processes, newest first."""
         where: dict[str, Any] = {} if is_all else {mm.ACTIVE: True}
@@ -53,7 +58,12 @@ class Looking:
         if workflow is not None:
             where[mm.PROCESS_DEFINITION] = {"in": self._versions(workflow)}
         page = self._workspace.query(
-            mm.PROCESS, where or None, order_by=_NEWEST_FIRST, limit=limit, cursor=cursor
+            mm.PROCESS,
+            where or None,
+            order_by=_NEWEST_FIRST,
+            limit=limit,
+            cursor=cursor,
+            hidden=hidden,
         )
         return [view_of(self._records.record(entity)) for entity in page.items], page.cursor
 
@@ -67,6 +77,8 @@ class Looking:
         """Counts come from the index; times from a sample of the latest processes."""
         by_state: dict[str, int] = {}
         completed = 0
+        if not mm.is_installed(self._workspace):
+            return _no_stats(machine)
         for definition in self._definitions(machine.name):
             known = self._records.known_from(definition)
             for name, id in known.state_ids.items():
@@ -97,6 +109,20 @@ class Looking:
                 spent.setdefault(row.to, []).append(took_us / 1e6)
         means = {state: round(sum(each) / len(each), 3) for state, each in sorted(spent.items())}
         return means, len(page.items)
+
+
+def _no_stats(machine: Machine) -> Stats:
+    """Of a workflow of our own, in a workspace where nobody has needed it yet."""
+    return Stats(
+        workflow=machine.name,
+        version=machine.version,
+        total=0,
+        active=0,
+        completed=0,
+        by_state=dict.fromkeys(machine.states, 0),
+        seconds_in_state={},
+        sampled=0,
+    )
 
 
 def _is_rest(row: HistoryRow) -> bool:

@@ -14,6 +14,10 @@ STATE = "workflow/State"
 TRANSITION = "workflow/Transition"
 PROCESS = "workflow/Process"
 HISTORY = "workflow/History"
+# A long call holds arguments and an answer that are its caller's own: with the namespace of access
+# comes that only admins see it, whichever way they look.
+CALL_PROCESS = "auth/Call"
+PROCESSES = frozenset({PROCESS, CALL_PROCESS})
 
 NAME = "workflow/name"
 VERSION = "workflow/version"
@@ -45,6 +49,7 @@ PAUSED = "workflow/paused?"
 STEP = "workflow/step"
 RUN = "workflow/run"
 ATTEMPT = "workflow/attempt"
+CRASHES = "workflow/crashes"
 PROGRESS = "workflow/progress"
 CHECKPOINT = "workflow/checkpoint"
 ANSWERS = "workflow/answers"
@@ -53,6 +58,7 @@ ERROR = "workflow/error"
 CALLER = "workflow/caller"
 PARENT = "workflow/parent"
 DEPTH = "workflow/depth"
+DESCENDANTS = "workflow/descendants"
 
 OF_PROCESS = "workflow/process"
 N = "workflow/n"
@@ -79,8 +85,8 @@ _definitions = msgspec.json.decode(
 def is_installed(workspace: Workspace) -> bool:
     """Whether the workspace knows what a process is."""
     schema = workspace.schema_at_hand()
-    is_there = schema.derived("workflow.installed", lambda: HISTORY in schema.classes())
-    return is_there or HISTORY in workspace.schema().classes()
+    is_there = schema.derived("workflow.installed", lambda: CALL_PROCESS in schema.classes())
+    return is_there or CALL_PROCESS in workspace.schema().classes()
 
 
 def install_metamodel(workspace: Workspace) -> None:

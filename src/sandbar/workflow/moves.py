@@ -11,13 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sandbar import clock
-from sandbar.errors import Conflict, Fault, Incorrect, Problem
+from sandbar.errors import Conflict, Fault, Forbidden, Incorrect, NotFound, Problem
 from sandbar.faults import log_fault
 from sandbar.model import Create, Entity, Guard, Update, Workspace, Written
 from sandbar.workflow import metamodel as mm
-from sandbar.workflow.conditions import Act, Sight
+from sandbar.workflow.budgets import Budget, refuse_large_data
+from sandbar.workflow.conditions import Act, Objection, Sight
 from sandbar.workflow.effects import (
     CreateEntity,
+    Effect,
     MergeData,
     SetSlots,
     StartProcess,
@@ -25,13 +27,14 @@ from sandbar.workflow.effects import (
 )
 from sandbar.workflow.handlers import Handlers
 from sandbar.workflow.machines import State, Transition
-from sandbar.workflow.pausing import paused
+from sandbar.workflow.possible import way_named
 from sandbar.workflow.records import Record, Records, view_of
 from sandbar.workflow.views import ProcessView
 
 Slots = dict[str, Any]
 StartChild = Callable[[Record, str, Any, dict[str, Any], str], int]
 
+NO_CODE = "activity.no-code"
 _AT_ONCE = 0  # of a job: due, whatever the clocks of servers say
 
 
@@ -54,12 +57,7 @@ class Moves:
 
     def leaving(self, record: Record, name: str) -> Transition:
         """The transition of that name, if it can be thought of now."""
-        found = record.machine.find(record.state.name, name.removeprefix(":"))
-        if found is None:
-            raise _no_transition(record, name)
-        if record.is_paused and record.machine.states[found.to].kind != "cancel":
-            raise paused(record)
-        return found
+        return way_named(record, name)
 
     def make(
         self, record: Record, transition: Transition, act: Act, outcome: Slots | None = None
@@ -68,10 +66,11 @@ class Moves:
         now_us = clock.now_us()
         now = clock.instant_text(now_us)
         if transition.requires_reason and not act.reason:
-            raise _reason_required(transition)
+            raise reason_required(transition)
         sight = Sight(self._workspace, record, act, now)
-        if not sight.allows(transition):
-            raise guard_refused(record, transition)
+        objection = sight.objection(transition)
+        if objection is not None:
+            raise _guard_refused(record, transition, objection)
         data = self._effects(record, transition, act, sight)
         check_data(record, data)
         to = record.machine.states[transition.to]
@@ -85,7 +84,7 @@ class Moves:
     def note(self, record: Record, action: str, act: Act, slots: Slots) -> Record:
         """Change a process without a transition, and say so in its history."""
         now = clock.instant_text(clock.now_us())
-        slots = {mm.STEP: record.step + 1, **slots}
+        slots = {mm.STEP: record.step + 1, mm.ENTERED_AT: now, **slots}
         return self._write(record, record.state, slots, act, action, now)
 
     def amend(self, record: Record, slots: Slots, actor: str) -> Record:
@@ -103,11 +102,13 @@ class Moves:
             mm.PAUSED: None,
             mm.TIMER_AT: timer_at(to, now_us),
         }
-        for slot in (mm.ATTEMPT, mm.DUE_AT, mm.CHECKPOINT):
+        for slot in (mm.ATTEMPT, mm.CRASHES, mm.DUE_AT, mm.CHECKPOINT):
             if slot in record.entity.slots:
                 slots[slot] = None
         if to.is_terminal:
             slots |= {mm.ACTIVE: None, mm.COMPLETED_AT: now}
+            if mm.ERROR in record.entity.slots and (to.kind == "success" or lacks_code(record)):
+                slots[mm.ERROR] = None  # it was overcome, or was none of the process's own
         else:
             slots |= self._going_on(record, to)
         return slots
@@ -154,19 +155,34 @@ class Moves:
         self, record: Record, transition: Transition, act: Act, sight: Sight
     ) -> dict[str, Any]:
         """Apply the effects in their order; returns the data that they leave the process with."""
-        data = {**record.data, **act.data}
-        for effect in transition.effects:
-            scope = sight.scope(data)
-            if isinstance(effect, MergeData):
-                data = {**data, **resolved(effect.data, scope)}
-            elif isinstance(effect, StartProcess):
-                subject = resolved(effect.subject, scope)
-                child_data = resolved(effect.data, scope)
-                self._start_child(record, effect.workflow, subject, child_data, act.actor)
-            else:
-                self._transact([_operation(effect, scope)], act.actor)
+        data, budget = {**record.data, **act.data}, Budget()
+        for n, effect in enumerate(transition.effects):
+            try:
+                data = self._apply(effect, record, data, act, sight.scope(data), budget)
+            except (Incorrect, NotFound, Conflict, Forbidden) as problem:
+                raise _placed(problem, f"transitions.{transition.name}.effects[{n}]") from problem
         if transition.handler is not None:
             self._handle(record, transition.handler, _Happening(self, record, transition.name, act))
+        return data
+
+    def _apply(
+        self,
+        effect: Effect,
+        record: Record,
+        data: Slots,
+        act: Act,
+        scope: dict[str, Any],
+        budget: Budget,
+    ) -> Slots:
+        """Apply one effect; returns the data as it leaves them."""
+        if isinstance(effect, MergeData):
+            return {**data, **resolved(effect.data, scope, budget)}
+        if isinstance(effect, StartProcess):
+            subject = resolved(effect.subject, scope, budget)
+            child_data = resolved(effect.data, scope, budget)
+            self._start_child(record, effect.workflow, subject, child_data, act.actor)
+        else:
+            self._transact([_operation(effect, scope, budget)], act.actor)
         return data
 
     def _handle(self, record: Record, name: str, happening: _Happening) -> None:
@@ -204,17 +220,21 @@ class _Happening:
         return self._moves._transact(operations, self.actor)
 
 
-def _operation(effect: SetSlots | CreateEntity, scope: dict[str, Any]) -> Update | Create:
+def _operation(
+    effect: SetSlots | CreateEntity, scope: dict[str, Any], budget: Budget
+) -> Update | Create:
     if isinstance(effect, CreateEntity):
-        return Create(class_=effect.class_, slots=resolved(effect.slots, scope))
-    entity = scope["subject"] if effect.entity is None else resolved(effect.entity, scope)
+        return Create(class_=effect.class_, slots=resolved(effect.slots, scope, budget))
+    entity = scope["subject"]
+    if effect.entity is not None:
+        entity = resolved(effect.entity, scope, budget)
     if entity is None:
         raise Conflict(
             "workflow.no-subject",
             "an effect sets slots of the subject, and the process has none",
             hint="start the process with a subject, or name the entity in the effect",
         )
-    return Update(entity=entity, set=resolved(effect.slots, scope))
+    return Update(entity=entity, set=resolved(effect.slots, scope, budget))
 
 
 def _with(record: Record, slots: Slots, state: State, t: int | None = None) -> Record:
@@ -224,6 +244,11 @@ def _with(record: Record, slots: Slots, state: State, t: int | None = None) -> R
     kept = {slot: value for slot, value in merged.items() if value is not None}
     changed = Entity(entity.entity_id, entity.ident, entity.class_, t or entity.t, kept)
     return Record(changed, record.known, state)
+
+
+def lacks_code(record: Record) -> bool:
+    """Whether a worker has said that it has no code for the activity."""
+    return bool((record.entity.get(mm.ERROR) or {}).get("code") == NO_CODE)
 
 
 def _needs_job(state: State) -> bool:
@@ -254,7 +279,9 @@ def _us(instant: str | None) -> int:
 
 
 def check_data(record: Record, data: dict[str, Any]) -> None:
-    """Refuse data that the definition's schema does not allow."""
+    """Refuse data that are too large, or that the definition's schema does not allow."""
+    if data != record.data:
+        refuse_large_data(data)
     refuse_data(record.machine.check_data(data))
 
 
@@ -269,7 +296,8 @@ def refuse_data(findings: list[dict[str, Any]]) -> None:
         )
 
 
-def _reason_required(transition: Transition) -> Incorrect:
+def reason_required(transition: Transition) -> Incorrect:
+    """It is not made without one."""
     return Incorrect(
         "workflow.reason-required",
         f"transition {transition.name} needs a reason",
@@ -277,15 +305,30 @@ def _reason_required(transition: Transition) -> Incorrect:
     )
 
 
-def guard_refused(record: Record, transition: Transition) -> Conflict:
-    """The guard does not hold."""
+def _guard_refused(record: Record, transition: Transition, objection: Objection) -> Conflict:
     assert transition.guard is not None
+    why = f": {objection.why}" if objection.why else ""
+    missing = (
+        "; give it in `context` or `data`, or see to it that the subject has it"
+        if objection.is_missing
+        else ""
+    )
     return Conflict(
         "workflow.guard-refused",
-        f"the guard of {transition.name} does not let process {record.id} pass",
-        hint=f"it demands: {transition.guard.text}",
-        data={"transition": transition.name, "state": record.state.name},
+        f"the guard of {transition.name} does not let process {record.id} pass{why}",
+        hint=f"it demands: {transition.guard.text}{missing}",
+        data={
+            "transition": transition.name,
+            "state": record.state.name,
+            "guard": transition.guard.text,
+        },
     )
+
+
+def _placed(problem: Problem, at: str) -> Problem:
+    """The same problem, with the effect that met it."""
+    said = f"{problem.message} (in {at})"
+    return type(problem)(problem.code, said, hint=problem.hint, data={**problem.data, "at": at})
 
 
 def _no_handler(name: str) -> Conflict:
@@ -302,15 +345,4 @@ def _defect(record: Record, name: str, fault_id: str) -> Fault:
         f"the effect {name} of process {record.id} went wrong; the log has it as {fault_id}",
         hint="nothing of the transition was kept; if it happens again, report the id",
         data={"id": fault_id},
-    )
-
-
-def _no_transition(record: Record, name: str) -> Conflict:
-    names = sorted({one.name for one in record.machine.leaving(record.state.name)})
-    leaves = ", ".join(names) or "none: it has ended"
-    return Conflict(
-        "workflow.no-transition",
-        f"no transition {name[:80]} leaves {record.state.name}",
-        hint=f"those that leave it: {leaves}",
-        data={"state": record.state.name, "transitions": names},
     )

@@ -15,6 +15,7 @@ from sandbar.keywords import parse_keyword
 from sandbar.workflow.findings import Findings, shown
 
 TEN_YEARS_S = 10 * 366 * 86_400
+LEAST_WAIT_S = 0.1  # of what happens by itself, maybe again and again
 _KEY_CHARACTERS_MAX = 64
 _UNKNOWN_KEYS_SHOWN = 8
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -53,7 +54,7 @@ class Fields:
         if value is None:
             return None
         if not isinstance(value, str):
-            self._refuse_form(key, "a text")
+            self._refuse_form(key, "a text", f'"{key}": "words"')
             return None
         if len(value) > longest:
             self._findings.complain(
@@ -84,24 +85,25 @@ class Fields:
         """True or false."""
         value = self._values.get(key, default)
         if not isinstance(value, bool):
-            self._refuse_form(key, "true or false")
+            self._refuse_form(key, "true or false", f'"{key}?": true')
             return default
         return value
 
-    def seconds(self, key: str) -> float | None:
-        """A span of time, above zero and at most ten years."""
+    def seconds(self, key: str, least: float = 0.0) -> float | None:
+        """A span of time, above zero, no less than the least, and at most ten years."""
         value = self._values.get(key)
         if value is None:
             return None
         if not isinstance(value, int | float) or isinstance(value, bool):
-            self._refuse_form(key, "a number of seconds")
+            self._refuse_form(key, "a number of seconds", f'"{key}": 3600 for an hour')
             return None
-        if not 0 < value <= TEN_YEARS_S:
+        if not 0 < value <= TEN_YEARS_S or value < least:
+            bound = f"at least {least:g}" if least else "above zero"
             self._findings.complain(
                 "workflow.range",
                 self.at(key),
                 f"{value} is no span of time",
-                "give seconds, above zero and at most ten years",
+                f"give seconds, {bound} and at most ten years",
             )
             return None
         return float(value)
@@ -112,7 +114,7 @@ class Fields:
         if value is None:
             return None
         if not isinstance(value, int) or isinstance(value, bool):
-            self._refuse_form(key, "a whole number")
+            self._refuse_form(key, "a whole number", f'"{key}": {max(least, 2)}')
             return None
         if not least <= value <= most:
             self._findings.complain(
@@ -124,11 +126,11 @@ class Fields:
             return None
         return value
 
-    def items(self, key: str, most: int) -> list[Any] | None:
+    def items(self, key: str, most: int, example: str) -> list[Any] | None:
         """A list that is not too long; None for one that is refused whole."""
         value = self._values.get(key, [])
         if not isinstance(value, list):
-            self._refuse_form(key, "an array")
+            self._refuse_form(key, "an array", f'"{key}": [{example}, …]')
             return None
         if len(value) > most:
             self._findings.complain(
@@ -140,9 +142,12 @@ class Fields:
             return None
         return value
 
-    def _refuse_form(self, key: str, expected: str) -> None:
+    def _refuse_form(self, key: str, expected: str, example: str) -> None:
         self._findings.complain(
-            "workflow.form", self.at(key), f"expected {expected}, got {shown(self.get(key))}"
+            "workflow.form",
+            self.at(key),
+            f"expected {expected}, got {shown(self.get(key))}",
+            f"for example {example}",
         )
 
 
@@ -151,11 +156,14 @@ def read_fields(
     at: str,
     known: Collection[str],
     findings: Findings,
+    example: str,
     aliases: dict[str, str] | None = None,
 ) -> Fields | None:
     """The fields of an object; unknown and repeated keys are findings."""
     if not isinstance(given, dict):
-        findings.complain("workflow.form", at, f"expected an object, got {shown(given)}")
+        findings.complain(
+            "workflow.form", at, f"expected an object, got {shown(given)}", f"for example {example}"
+        )
         return None
     values: dict[str, Any] = {}
     unknown: list[str] = []

@@ -88,7 +88,7 @@ class Records:
 
     def record(self, entity: Entity) -> Record:
         """A process that was read already."""
-        if entity.class_ != mm.PROCESS:
+        if entity.class_ not in mm.PROCESSES:
             raise unknown_process(entity.entity_id)
         definition, state = entity[mm.PROCESS_DEFINITION], entity[mm.CURRENT_STATE]
         known = self._known.get((definition, entity[mm.FINGERPRINT]))
@@ -105,6 +105,13 @@ class Records:
             return None
         kept = self._current.get(name)
         return kept[1] if kept is not None and kept[0] == place else None
+
+    def at_hand(self, name: str, version: int) -> Machine | None:
+        """A version of a workflow, if processes of it were started here of late."""
+        kept = self._current.get(name)
+        if kept is None or kept[1].machine.version != version:
+            return None
+        return kept[1].machine
 
     def wanted(self, name: str) -> list[int | str]:
         """What starting a process of the workflow is likely to read."""

@@ -1,7 +1,8 @@
 """What makes a state machine sound, checked when it is defined.
 
-One beginning, no state that cannot be reached, no state from which no end can be reached, and
-nothing that names what is not there.
+One beginning, no state that cannot be reached, and nothing that names what is not there. If there
+are terminal states, one of them can be reached from everywhere. A machine without any is allowed on
+purpose, because a door opens and shuts for ever; but then from every state some way leads on.
 """
 
 from __future__ import annotations
@@ -187,7 +188,10 @@ def _check_guards(spec: Spec, findings: Findings) -> None:
 
 
 def _check_paths(spec: Spec, states: Mapping[str, State], findings: Findings) -> None:
-    """Every state is reached from the initial one, and from every state an end is reached."""
+    """Every state is reached from the initial one, and from every state an end is reached.
+
+    Where there is no end, at least some way must lead on from every state.
+    """
     ahead: dict[str, set[str]] = {name: set() for name in states}
     back: dict[str, set[str]] = {name: set() for name in states}
     for move in spec.transitions:
@@ -198,7 +202,7 @@ def _check_paths(spec: Spec, states: Mapping[str, State], findings: Findings) ->
     initial = [state.name for state in spec.states if state.is_initial and state.name]
     reached = _reached(initial, ahead) if initial else set(states)
     terminal = [name for name, state in states.items() if state.is_terminal]
-    ending = _reached(terminal, back) if terminal else set(states)
+    ending = _reached(terminal, back) if terminal else {name for name in ahead if ahead[name]}
     for index, state in enumerate(spec.states):
         if state.name and state.name not in reached:
             findings.complain(
@@ -211,8 +215,9 @@ def _check_paths(spec: Spec, states: Mapping[str, State], findings: Findings) ->
             findings.complain(
                 "workflow.dead-end",
                 f"states[{index}]",
-                f"no way leads from {state.name} to a terminal state",
-                "add a transition that leads on",
+                f"no way leads from {state.name} {'to a terminal state' if terminal else 'on'}",
+                'add a transition that leads on, or make it an end: "terminal?": true, '
+                '"terminal-kind": "success"',
             )
 
 

@@ -14,10 +14,10 @@ import msgspec
 from sandbar.errors import Problem
 from sandbar.keywords import parse_ident
 from sandbar.model import door_check
-from sandbar.workflow.effects import EFFECTS_MAX, read_effect
+from sandbar.workflow.effects import EFFECTS_MAX, STARTS_MAX, read_effect
 from sandbar.workflow.findings import Findings, shown
 from sandbar.workflow.forms import check_form
-from sandbar.workflow.reading import Fields, read_fields
+from sandbar.workflow.reading import LEAST_WAIT_S, Fields, read_fields
 from sandbar.workflow.schema_checks import check_schema
 from sandbar.workflow.shapes import BACKOFF_S, KINDS, After, Input, Kind, Move, Request, Spec, State
 from sandbar.workflow.soundness import check_soundness
@@ -72,6 +72,17 @@ _TRANSITION_KEYS = (
     "effects",
     "handler",
 )
+_STATE_EXAMPLE = '{"name": "order/pending", "initial?": true}'
+_TRANSITION_EXAMPLE = '{"name": "confirm", "from": "order/pending", "to": "order/confirmed"}'
+_EFFECT_EXAMPLE = '{"set": {"order/status": "paid"}}'
+_AFTER_EXAMPLE = '{"seconds": 259200, "transition": "expire"}'
+_REQUEST_EXAMPLE = '{"message": "Where to?", "schema": {"type": "object", "properties": {…}}}'
+_INPUT_EXAMPLE = _REQUEST_EXAMPLE.removesuffix("}") + ', "accept": "confirm"}'
+_SCHEMA_EXAMPLE = '{"type": "object", "properties": {"quantity": {"type": "integer"}}}'
+_SPEC_EXAMPLE = (
+    f'{{"name": "order/way", "states": [{_STATE_EXAMPLE}, …], "transitions": '
+    f"[{_TRANSITION_EXAMPLE}, …]}}"
+)
 _INPUT_KEYS = ("requests", "message", "schema", "accept", "decline")
 
 
@@ -79,13 +90,13 @@ def read_spec(given: Any) -> Spec:
     """The definition that was given: a JSON object, or a text that holds one."""
     findings = Findings()
     plain = _plain_json(given, findings)
-    fields = None if findings.count else read_fields(plain, "", _SPEC_KEYS, findings)
+    fields = None if findings.count else read_fields(plain, "", _SPEC_KEYS, findings, _SPEC_EXAMPLE)
     if fields is None:
         raise findings.refusal("this is not a workflow")
     fields.require("name", "states")
     name = fields.name("name", parse_ident)
-    states = fields.items("states", STATES_MAX)
-    transitions = fields.items("transitions", TRANSITIONS_MAX)
+    states = fields.items("states", STATES_MAX, _STATE_EXAMPLE)
+    transitions = fields.items("transitions", TRANSITIONS_MAX, _TRANSITION_EXAMPLE)
     spec = Spec(
         name=name or "",
         version=fields.integer("version", 1, _VERSION_MAX),
@@ -158,7 +169,10 @@ def _read_data_schema(fields: Fields, findings: Findings) -> dict[str, Any] | No
         return None
     if not isinstance(schema, dict):
         findings.complain(
-            "workflow.form", "data-schema", f"expected a JSON Schema, got {shown(schema)}"
+            "workflow.form",
+            "data-schema",
+            f"expected a JSON Schema, got {shown(schema)}",
+            f"for example {_SCHEMA_EXAMPLE}",
         )
         return None
     check_schema(schema, "data-schema", findings)
@@ -169,7 +183,7 @@ def _read_data_schema(fields: Fields, findings: Findings) -> dict[str, Any] | No
 
 
 def _read_state(given: Any, at: str, findings: Findings) -> State:
-    fields = read_fields(given, at, _STATE_KEYS, findings)
+    fields = read_fields(given, at, _STATE_KEYS, findings, _STATE_EXAMPLE)
     if fields is None:
         return State(name="")
     fields.require("name")
@@ -185,7 +199,7 @@ def _read_state(given: Any, at: str, findings: Findings) -> State:
         activity=fields.name("activity"),
         timeout_s=fields.seconds("timeout"),
         retries=retries or 0,
-        backoff_s=fields.seconds("backoff") or BACKOFF_S,
+        backoff_s=fields.seconds("backoff", LEAST_WAIT_S) or BACKOFF_S,
         on_error=fields.name("on-error"),
         after=_read_after(fields, findings),
         input=_read_input(fields, findings),
@@ -222,11 +236,12 @@ def _read_after(fields: Fields, findings: Findings) -> After | None:
     given = fields.get("after")
     if given is None:
         return None
-    timer = read_fields(given, fields.at("after"), ("seconds", "transition"), findings)
+    keys = ("seconds", "transition")
+    timer = read_fields(given, fields.at("after"), keys, findings, _AFTER_EXAMPLE)
     if timer is None:
         return None
     timer.require("seconds", "transition")
-    seconds, transition = timer.seconds("seconds"), timer.name("transition")
+    seconds, transition = timer.seconds("seconds", LEAST_WAIT_S), timer.name("transition")
     if seconds is None or transition is None:
         return None
     return After(seconds=seconds, transition=transition)
@@ -236,7 +251,7 @@ def _read_input(fields: Fields, findings: Findings) -> Input | None:
     given = fields.get("input")
     if given is None:
         return None
-    wanted = read_fields(given, fields.at("input"), _INPUT_KEYS, findings)
+    wanted = read_fields(given, fields.at("input"), _INPUT_KEYS, findings, _INPUT_EXAMPLE)
     if wanted is None:
         return None
     wanted.require("accept")
@@ -258,7 +273,7 @@ def _read_requests(wanted: Fields, at: str, findings: Findings) -> dict[str, Req
             "workflow.form",
             f"{at}.requests",
             f"expected an object of 1 to {REQUESTS_MAX} requests, got {shown(given)}",
-            'for example {"address": {"message": "Where to?", "schema": {…}}}',
+            f'for example {{"address": {_REQUEST_EXAMPLE}}}',
         )
         return {}
     requests: dict[str, Request] = {}
@@ -271,7 +286,7 @@ def _read_requests(wanted: Fields, at: str, findings: Findings) -> dict[str, Req
                 f"{shown(key)} is no key of a request",
                 "letters, digits, - and _, a letter first, at most 64 characters",
             )
-        request = read_fields(item, place, ("message", "schema"), findings)
+        request = read_fields(item, place, ("message", "schema"), findings, _REQUEST_EXAMPLE)
         if request is not None:
             requests[key] = _read_request(request, place, findings)
     return requests
@@ -284,7 +299,10 @@ def _read_request(fields: Fields, at: str, findings: Findings) -> Request:
         schema = _NO_FIELDS
     if not isinstance(schema, dict):
         findings.complain(
-            "workflow.form", f"{at}.schema", f"expected an object schema, got {shown(schema)}"
+            "workflow.form",
+            f"{at}.schema",
+            f"expected an object schema, got {shown(schema)}",
+            f"for example {_SCHEMA_EXAMPLE}",
         )
         schema = _NO_FIELDS
     check_form(schema, f"{at}.schema", findings)
@@ -296,14 +314,22 @@ def _read_request(fields: Fields, at: str, findings: Findings) -> Request:
 
 def _read_transition(given: Any, at: str, findings: Findings) -> Move:
     aliases = {"on-transition": "handler"}
-    fields = read_fields(given, at, _TRANSITION_KEYS, findings, aliases)
+    fields = read_fields(given, at, _TRANSITION_KEYS, findings, _TRANSITION_EXAMPLE, aliases)
     if fields is None:
         return Move(name="", from_=(), to="")
     fields.require("name", "from", "to")
     effects = [
         read_effect(item, f"{at}.effects[{index}]", findings)
-        for index, item in enumerate(fields.items("effects", EFFECTS_MAX) or ())
+        for index, item in enumerate(fields.items("effects", EFFECTS_MAX, _EFFECT_EXAMPLE) or ())
     ]
+    starts = sum(effect is not None and "start" in effect for effect in effects)
+    if starts > STARTS_MAX:
+        findings.complain(
+            "workflow.too-large",
+            fields.at("effects"),
+            f"{starts} effects that start processes are too many",
+            f"at most {STARTS_MAX}; those that are started can start others",
+        )
     return Move(
         name=fields.name("name") or "",
         from_=_read_from(fields, findings),
@@ -325,6 +351,6 @@ def _read_from(fields: Fields, findings: Findings) -> tuple[str, ...]:
         findings.complain("workflow.missing", fields.at("from"), "no state is named", "name one")
     names = [
         fields.as_name(item, f"{fields.at('from')}[{index}]")
-        for index, item in enumerate(fields.items("from", STATES_MAX) or ())
+        for index, item in enumerate(fields.items("from", STATES_MAX, '"order/pending"') or ())
     ]
     return tuple(name for name in names if name is not None)

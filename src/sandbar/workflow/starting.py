@@ -7,16 +7,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sandbar import clock
-from sandbar.errors import Incorrect
-from sandbar.model import Create, Entity, Guard, Workspace, Written
+from sandbar.errors import Conflict, Incorrect
+from sandbar.model import Create, Entity, Guard, Update, Workspace, Written
 from sandbar.workflow import metamodel as mm
+from sandbar.workflow.budgets import refuse_large_data
 from sandbar.workflow.built_in import CALL, internal_workflow
 from sandbar.workflow.conditions import Act
 from sandbar.workflow.defining import Defining
 from sandbar.workflow.moves import due_us, refuse_data, timer_at
 from sandbar.workflow.records import Known, Record, Records
 
-DEPTH_MAX = 50  # processes that start each other
+DEPTH_MAX = 10  # processes that start each other
+DESCENDANTS_MAX = 10_000  # processes that one has started, and they, and so on
 _HINTS_MAX = 10_000
 
 
@@ -51,12 +53,13 @@ class Starting:
             raise internal_workflow(CALL)
         known = self._current(workflow)
         machine, now_us = known.machine, clock.now_us()
+        if machine.name != CALL:  # whose arguments are as large as a request may be
+            refuse_large_data(act.data)
         refuse_data(machine.check_data(dict(act.data)))
         initial, now = machine.initial, clock.instant_text(now_us)
         subject_id = None if subject is None else self._workspace.locate(subject).id
         depth = 0 if parent is None else int(parent.entity.get(mm.DEPTH) or 0) + 1
-        if depth > DEPTH_MAX:
-            raise _too_deep()
+        counted = [] if parent is None else [self._count(parent, depth)]
         slots = {
             mm.PROCESS_DEFINITION: known.definition_id,
             mm.FINGERPRINT: known.fingerprint,
@@ -73,7 +76,9 @@ class Starting:
             mm.DEPTH: depth or None,
         }
         asked = [machine.name, subject_id, dict(act.data)]
-        written = self._create(slots, initial.name, act, now, key, asked)
+        class_ = mm.CALL_PROCESS if machine.name == CALL else mm.PROCESS
+        create = Create(class_=class_, slots=_given(slots), temp="process")
+        written = self._write([create, *counted], initial.name, act, now, key, asked)
         id = written.temps["process"]
         if written.replayed:
             return self._records.read(id)
@@ -84,12 +89,25 @@ class Starting:
         given = {slot: value for slot, value in slots.items() if value is not None}
         if isinstance(subject, str):
             given[mm.SUBJECT] = subject.removeprefix(":")  # as it is shown ever after
-        entity = Entity(id, None, mm.PROCESS, written.t, given)
+        entity = Entity(id, None, class_, written.t, given)
         return Record(entity, known, initial)
 
-    def _create(
+    def _count(self, parent: Record, depth: int) -> Update:
+        """Counts one more that goes back to the first of those who started each other."""
+        if depth > DEPTH_MAX:
+            raise _too_deep()
+        # Not as the parent was read: an effect before this one may have counted.
+        root = self._workspace.get(parent.entity.get(mm.PARENT) or parent.id)
+        while (before := root.get(mm.PARENT)) is not None:
+            root = self._workspace.get(before)
+        count = int(root.get(mm.DESCENDANTS) or 0) + 1
+        if count > DESCENDANTS_MAX:
+            raise _too_many(root.entity_id)
+        return Update(entity=root.entity_id, set={mm.DESCENDANTS: count})
+
+    def _write(
         self,
-        slots: dict[str, Any],
+        changes: list[Create | Update],
         state: str,
         act: Act,
         now: str,
@@ -105,10 +123,7 @@ class Starting:
             mm.REASON: act.reason,
             mm.AT: now,
         }
-        operations = [
-            Create(class_=mm.PROCESS, slots=_given(slots), temp="process"),
-            Create(class_=mm.HISTORY, slots=_given(row)),
-        ]
+        operations = [*changes, Create(class_=mm.HISTORY, slots=_given(row))]
         # A retry is known by what it asks for; the moment of the first call is no part of that.
         return self._workspace.transact(
             operations,
@@ -123,14 +138,12 @@ class Starting:
     ) -> int:
         """Begin a process as an effect of a transition of its parent."""
         act = Act(actor, f"started by process {parent.id}", data=data)
-        # Whoever else moves a process on does not get the rights of who has started it.
-        is_own = actor in (parent.entity[mm.STARTED_BY], mm.SYSTEM)
-        caller = parent.entity.get(mm.CALLER) if is_own else None
         if subject is not None and self._effects_guard is not None:
             class_ = self._workspace.get(subject).class_
             kinds = [class_, *self._workspace.schema().ancestors(class_)]
             self._effects_guard.admit(frozenset(kinds))
-        return self.start(workflow, subject, act, caller, parent, None).id
+        # Nobody has asked for it in person: it acts with nobody's rights.
+        return self.start(workflow, subject, act, None, parent, None).id
 
     def _current(self, workflow: str) -> Known:
         """The definition that a process begins to follow now."""
@@ -162,4 +175,13 @@ def _too_deep() -> Incorrect:
         "workflow.too-deep",
         f"processes start each other at most {DEPTH_MAX} levels deep",
         hint="a workflow that starts itself needs an end: look at its effects",
+    )
+
+
+def _too_many(root: int) -> Conflict:
+    return Conflict(
+        "process.too-many",
+        f"process {root}, and those that it has started, have started {DESCENDANTS_MAX:,} others",
+        hint="begin another process with workflow.start-process, or look at the effects that start",
+        data={"process": root},
     )

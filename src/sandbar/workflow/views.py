@@ -35,6 +35,7 @@ class ProcessView(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omi
     error: dict[str, Any] | None = None
     input: dict[str, Question] = {}  # what is asked, by the key to answer under
     transitions: list[str] | None = None  # that could be made now; None: nobody has looked
+    blocked: dict[str, str] = {}  # the others that leave the state, and the guards that demand more
     started_at: str
     started_by: str
     updated_at: str

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from sandbar import clock
+import msgspec
+
 from sandbar.errors import Conflict
 from sandbar.model import Entity, Guard, Workspace
 from sandbar.workflow import metamodel as mm
 from sandbar.workflow.answering import Reply, answered
-from sandbar.workflow.built_in import built_in_workflows, internal_workflow
+from sandbar.workflow.built_in import built_in_workflows, internal_workflow, refuse_own_activities
 from sandbar.workflow.cancelling import not_cancelled, way_to_cancel
-from sandbar.workflow.conditions import Act, Sight
+from sandbar.workflow.conditions import Act
 from sandbar.workflow.defining import Defined, Defining
 from sandbar.workflow.handlers import Handlers
 from sandbar.workflow.handles import Handles
+from sandbar.workflow.lacking import lacking
 from sandbar.workflow.looking import Looking
 from sandbar.workflow.machines import Machine
-from sandbar.workflow.moves import Moves, due_us
-from sandbar.workflow.pausing import refuse_pause, refuse_resume
+from sandbar.workflow.moves import Moves
+from sandbar.workflow.pausing import go_on, rest
+from sandbar.workflow.possible import Ways, refuse_internal, ways_on
 from sandbar.workflow.records import Record, Records, view_of
 from sandbar.workflow.specs import read_spec
 from sandbar.workflow.starting import Starting
@@ -69,22 +73,24 @@ class Workflows:
         idempotency_key: str | None = None,
     ) -> Defined:
         """Make a definition, or a new version of one."""
-        self._ensure()
+        self.ensure()
         read = read_spec(spec)
         if read.name in built_in_workflows():
             raise internal_workflow(read.name)
-        return self._defining.define(read, principal=principal, reason=reason, key=idempotency_key)
+        refuse_own_activities(read)
+        define = self._defining.define
+        defined = define(read, principal=principal, reason=reason, key=idempotency_key)
+        schema, is_known = self.workspace.schema(), self._defining.is_known
+        warnings = lacking(read, self.handlers(), schema, is_known)
+        return msgspec.structs.replace(defined, warnings=tuple(warnings))
 
     def find(self, workflow: str, version: int | None = None) -> Machine:
         """A definition by name: its current version, or the one asked for."""
-        self._ensure()
         return self._defining.machine(workflow, version)
 
     def spec(self, workflow: str, version: int | None = None) -> dict[str, Any]:
         """A definition as `define` takes it."""
-        self._ensure()
-        spec: dict[str, Any] = self._defining.find(workflow, version)[mm.SPEC]
-        return spec
+        return self._defining.spec(workflow, version)
 
     def was_defined(self, spec: Any) -> bool:
         """Whether a version of the workflow is, or has been, just like this."""
@@ -94,7 +100,8 @@ class Workflows:
         """The current version of every workflow, by name."""
         return self._defining.definitions()
 
-    def _ensure(self) -> None:
+    def ensure(self) -> None:
+        """The same, once: what comes in by itself before the first write."""
         if not mm.is_installed(self.workspace):
             self.install()
 
@@ -112,17 +119,17 @@ class Workflows:
         idempotency_key: str | None = None,
     ) -> ProcessView:
         """Begin a process. With a key, a retry finds the process that it began the first time."""
-        self._ensure()
+        self.ensure()
         act = Act(principal, reason, data=dict(data or {}))
         wanted = [*self.records.wanted(workflow.removeprefix(":"))]
         wanted += [subject] if isinstance(subject, int | str) else []
-        record = self.workspace.run(
-            lambda: self._starting.start(workflow, subject, act, caller, None, idempotency_key),
-            principal=principal,
-            reason=reason,
-            wanted=wanted,
-        )
-        return self._done(record)
+
+        def work() -> tuple[Record, Ways]:
+            record = self._starting.start(workflow, subject, act, caller, None, idempotency_key)
+            return record, ways_on(self.workspace, record, principal)
+
+        begun = self.workspace.run(work, principal=principal, reason=reason, wanted=wanted)
+        return self._done(*begun)
 
     def transition(
         self,
@@ -139,14 +146,14 @@ class Workflows:
         """Move a process on by the name of a transition."""
         act = Act(principal, reason, context or {}, data or {})
 
-        def work() -> Record:
-            record = self.records.read(process_id)
+        def work(record: Record) -> Record:
             _expect(record, expect_state)
             transition = self.moves.leaving(record, name)
+            refuse_internal(record, transition, act)
             return self.moves.make(record, transition, act)
 
         asked = ["transition", process_id, name, dict(act.context), dict(act.data)]
-        return self._done(self._run(process_id, work, principal, reason, idempotency_key, asked))
+        return self._change(process_id, work, act, idempotency_key, asked)
 
     def cancel(
         self,
@@ -155,19 +162,21 @@ class Workflows:
         principal: str,
         reason: str | None = None,
         run: int | None = None,
+        wordless: str | None = None,
         idempotency_key: str | None = None,
     ) -> ProcessView:
-        """End a process by the way that its definition has for that; `run`: only that one."""
+        """End a process by the way that its definition has for that; `run`: only that one.
 
-        def work() -> Record:
-            record = self.records.read(process_id)
+        `wordless` is for callers who cannot give a reason: it is used where one is demanded.
+        """
+        act = Act(principal, reason)
+
+        def work(record: Record) -> Record:
             if run is not None and record.run != run:
                 raise not_cancelled(record, "already-completed")
-            transition, why = way_to_cancel(self.workspace, record, principal, reason)
-            return self.moves.make(record, transition, Act(principal, why))
+            return self.moves.make(record, *way_to_cancel(self.workspace, record, act, wordless))
 
-        asked = ["cancel", process_id, run]
-        return self._done(self._run(process_id, work, principal, reason, idempotency_key, asked))
+        return self._change(process_id, work, act, idempotency_key, ["cancel", process_id, run])
 
     def pause(
         self,
@@ -178,15 +187,9 @@ class Workflows:
         idempotency_key: str | None = None,
     ) -> ProcessView:
         """Let a process rest: no activity, no timer, no transition but to cancel it."""
-
-        def work() -> Record:
-            record = self.records.read(process_id)
-            refuse_pause(record)
-            self.workspace.jobs.schedule(process_id, None)
-            return self.moves.note(record, "pause", Act(principal, reason), {mm.PAUSED: True})
-
-        asked = ["pause", process_id]
-        return self._done(self._run(process_id, work, principal, reason, idempotency_key, asked))
+        act = Act(principal, reason)
+        work = partial(rest, self.workspace, self.moves, act)
+        return self._change(process_id, work, act, idempotency_key, ["pause", process_id])
 
     def resume(
         self,
@@ -197,17 +200,9 @@ class Workflows:
         idempotency_key: str | None = None,
     ) -> ProcessView:
         """Let it go on; a timer that would have fired meanwhile fires now."""
-
-        def work() -> Record:
-            record = self.records.read(process_id)
-            refuse_resume(record)
-            slots = {mm.PAUSED: None, mm.ATTEMPT: None, mm.DUE_AT: None, mm.ERROR: None}
-            due = due_us(record.state, {**record.entity.slots, **slots}, is_paused=False)
-            self.workspace.jobs.schedule(process_id, due)
-            return self.moves.note(record, "resume", Act(principal, reason), slots)
-
-        asked = ["resume", process_id]
-        return self._done(self._run(process_id, work, principal, reason, idempotency_key, asked))
+        act = Act(principal, reason)
+        work = partial(go_on, self.workspace, self.moves, act)
+        return self._change(process_id, work, act, idempotency_key, ["resume", process_id])
 
     def answer(
         self,
@@ -219,12 +214,13 @@ class Workflows:
         idempotency_key: str | None = None,
     ) -> ProcessView:
         """Tell a process what it asked; once it has been told everything, it moves on."""
+        act = Act(principal, reason)
 
-        def work() -> Record:
-            return answered(self.moves, self.records.read(process_id), replies, principal, reason)
+        def work(record: Record) -> Record:
+            return answered(self.moves, record, replies, principal, reason)
 
         asked = ["answer", process_id, dict(replies)]
-        return self._done(self._run(process_id, work, principal, reason, idempotency_key, asked))
+        return self._change(process_id, work, act, idempotency_key, asked)
 
     # --- looking -----------------------------------------------------------------------------
 
@@ -235,16 +231,19 @@ class Workflows:
     def state(self, process_id: int, *, principal: str) -> ProcessView:
         """The same with the transitions that could be made now by this principal."""
         record = self.records.read(process_id)
-        now = clock.instant_text(clock.now_us())
-        sight = Sight(self.workspace, record, Act(principal), now)
-        leaving = record.machine.leaving(record.state.name)
-        names = [one.name for one in leaving if sight.allows_at_all(one)]
-        return view_of(record, transitions=list(dict.fromkeys(names)))
+        return _with_ways(record, ways_on(self.workspace, record, principal))
 
     def history(self, process_id: int) -> list[HistoryRow]:
         """What happened to a process, oldest first."""
         self.records.read(process_id)
         return self._looking.history(process_id)
+
+    def history_page(
+        self, process_id: int, *, limit: int, cursor: str | None = None
+    ) -> tuple[list[HistoryRow], str | None]:
+        """One page of the same, and the cursor of the next."""
+        self.records.read(process_id)
+        return self._looking.history_page(process_id, limit=limit, cursor=cursor)
 
     def active(
         self,
@@ -254,12 +253,16 @@ class Workflows:
         is_all: bool = False,
         limit: int = 50,
         cursor: str | None = None,
+        are_calls_hidden: bool = False,
     ) -> tuple[list[ProcessView], str | None]:
         """One page of the processes that run (or of all), and the cursor of the next."""
+        name = None if workflow is None else self.find(workflow).name
         if not mm.is_installed(self.workspace):
             return [], None
-        name = None if workflow is None else self.find(workflow).name
-        return self._looking.page(name, started_by, is_all=is_all, limit=limit, cursor=cursor)
+        hidden = [mm.CALL_PROCESS] if are_calls_hidden else []
+        return self._looking.page(
+            name, started_by, is_all=is_all, limit=limit, cursor=cursor, hidden=hidden
+        )
 
     def stats(self, workflow: str) -> Stats:
         """How the processes of a workflow are doing, all versions together."""
@@ -267,31 +270,36 @@ class Workflows:
 
     # --- inside ------------------------------------------------------------------------------
 
-    def _run(
+    def _change(
         self,
         process_id: int,
-        work: Callable[[], Record],
-        principal: str,
-        reason: str | None,
+        work: Callable[[Record], Record],
+        act: Act,
         key: str | None,
         asked: Any,
-    ) -> Record:
+    ) -> ProcessView:
         """Do something to a process; a retry under the same key only looks at it."""
 
-        def body() -> Record:
-            if key is not None and self.workspace.once(principal, key, asked):
-                return self.records.read(process_id)
-            return work()
+        def body() -> tuple[Record, Ways]:
+            record = self.records.read(process_id)
+            if key is None or not self.workspace.once(act.actor, key, asked):
+                record = work(record)
+            return record, ways_on(self.workspace, record, act.actor)
 
-        return self.workspace.run(
-            body, principal=principal, reason=reason, wanted=self.wanted(process_id)
-        )
+        wanted = self.wanted(process_id)
+        changed = self.workspace.run(body, principal=act.actor, reason=act.reason, wanted=wanted)
+        return self._done(*changed)
 
-    def _done(self, record: Record) -> ProcessView:
+    def _done(self, record: Record, ways: Ways) -> ProcessView:
         state = record.state
         if state.activity is not None or state.after is not None:
             self._scheduled()
-        return view_of(record)
+        return _with_ways(record, ways)
+
+
+def _with_ways(record: Record, ways: Ways) -> ProcessView:
+    view = view_of(record, transitions=ways.open)
+    return msgspec.structs.replace(view, blocked=ways.blocked) if ways.blocked else view
 
 
 def _expect(record: Record, state: str | None) -> None:

@@ -5,6 +5,8 @@ The time is the database's own, so that servers whose clocks differ agree on lea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sandbar.store.jobs import Claim, microseconds, new_token, seconds
 from sandbar.store.plan import Plan
 from sandbar.store.postgres.arrays import Longs
@@ -52,11 +54,14 @@ class PostgresJobs:
         (left_us,) = self._pool.one_row(None, _Q.next_due, ())
         return None if left_us is None else seconds(left_us)
 
-    def claim(self, owner: str, limit: int, lease_s: float) -> list[Claim]:
+    def claim(
+        self, owner: str, limit: int, lease_s: float, spared: Sequence[int] | None = ()
+    ) -> list[Claim]:
         """Hold some of the jobs that are due."""
         refuse_on_writer()
         tokens = Longs(new_token() for _ in range(limit))
-        rows = self._pool.all_rows(_Q.claim, (owner, tokens, microseconds(lease_s)))
+        left_out = None if spared is None else Longs(spared)
+        rows = self._pool.all_rows(_Q.claim, (owner, tokens, microseconds(lease_s), left_out))
         return [Claim(*row) for row in rows]
 
     def renew(self, ws: int, id: int, token: int, lease_s: float) -> bool:

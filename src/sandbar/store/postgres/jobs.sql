@@ -7,7 +7,7 @@ SELECT has_due_job()
 SELECT next_job_us()
 
 -- name: claim
-SELECT ws, name, id, token, due_us FROM claim_jobs(%s, %s, %s)
+SELECT ws, name, id, token, due_us, is_taken_over FROM claim_jobs(%s, %s, %s, %s)
 
 -- name: renew
 SELECT renew_job(%s, %s, %s, %s)

@@ -312,26 +312,32 @@ END;
 
 -- As many as there are tokens. A row that somebody has locked is about to be another's, or is
 -- written to in its holder's name; nobody waits for it. By its place it is found without a join,
--- for which the planner might walk all of them.
-CREATE FUNCTION sandbar.claim_jobs(claimer text, tokens bigint[], lease_us bigint)
-RETURNS TABLE (ws bigint, name text, id bigint, token bigint, due_us bigint)
+-- for which the planner might walk all of them. Of workspaces that are spared, and of all if that is
+-- null, only such as were due from a moment on: timers, and what was put off.
+CREATE FUNCTION sandbar.claim_jobs(
+  claimer text, tokens bigint[], lease_us bigint, spared bigint[])
+RETURNS TABLE (
+  ws bigint, name text, id bigint, token bigint, due_us bigint, is_taken_over boolean)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
   WITH clock AS MATERIALIZED (SELECT sandbar.clock_us() AS now),
   due AS MATERIALIZED (
-    SELECT j.ctid AS place FROM sandbar.job j
+    SELECT j.ctid AS place, j.owner IS NOT NULL AND j.owner <> claimer AS was_held
+    FROM sandbar.job j
     WHERE j.due_us <= (SELECT now FROM clock) AND j.until_us <= (SELECT now FROM clock)
+      AND (j.due_us > 0 OR coalesce(j.ws <> ALL (spared), false))
     ORDER BY j.due_us LIMIT cardinality(tokens) FOR UPDATE SKIP LOCKED
   ), numbered AS MATERIALIZED (
-    SELECT d.place, row_number() OVER () AS number FROM due d
+    SELECT d.place, d.was_held, row_number() OVER () AS number FROM due d
   ), claimed AS (
     UPDATE sandbar.job j
     SET owner = claimer, token = tokens[n.number],
         until_us = (SELECT now FROM clock) + lease_us
     FROM numbered n WHERE j.ctid = n.place
-    RETURNING j.ws, j.id, j.token, j.due_us
+    RETURNING j.ws, j.id, j.token, j.due_us, n.was_held
   )
-  SELECT c.ws, (SELECT w.name FROM sandbar.workspace w WHERE w.ws = c.ws), c.id, c.token, c.due_us
+  SELECT c.ws, (SELECT w.name FROM sandbar.workspace w WHERE w.ws = c.ws), c.id, c.token,
+         c.due_us, c.was_held
   FROM claimed c ORDER BY c.due_us, c.ws, c.id;
 END;
 

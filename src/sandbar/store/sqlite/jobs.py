@@ -7,11 +7,12 @@ counts. A commit of the writer syncs whatever was leased before it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import apsw
+import msgspec
 
 from sandbar import clock
 from sandbar.store.jobs import Claim, microseconds, new_token, seconds
@@ -62,15 +63,23 @@ class SqliteJobs:
         (left_us,) = self._one_row(_Q.next_due, (clock.now_us(),))
         return None if left_us is None else seconds(left_us)
 
-    def claim(self, owner: str, limit: int, lease_s: float) -> list[Claim]:
+    def claim(
+        self, owner: str, limit: int, lease_s: float, spared: Sequence[int] | None = ()
+    ) -> list[Claim]:
         """Hold some of the jobs that are due."""
         if not self.is_due():  # so nobody waits for a lock that nobody needs
             return []
         with self._writing() as connection:
             now_us = clock.now_us()
             until_us = now_us + microseconds(lease_s)
-            due: list[Any] = connection.execute(_Q.due_jobs, (now_us, limit)).fetchall()
-            claims = [Claim(ws, name, id, new_token(), due_us) for ws, name, id, due_us in due]
+            left_out = None if spared is None else msgspec.json.encode(list(spared)).decode()
+            due: list[Any] = connection.execute(
+                _Q.due_jobs, (now_us, limit, owner, left_out)
+            ).fetchall()
+            claims = [
+                Claim(ws, name, id, new_token(), due_us, bool(was_held))
+                for ws, name, id, due_us, was_held in due
+            ]
             leases = [(owner, claim.token, until_us, claim.ws, claim.id) for claim in claims]
             connection.executemany(_Q.claim_job, leases)
         return claims

@@ -4,8 +4,11 @@
 SELECT EXISTS (SELECT 1 FROM job WHERE due_us <= ?1 AND until_us <= ?1)
 
 -- name: due_jobs
-SELECT j.ws, w.name, j.id, j.due_us FROM job j CROSS JOIN workspace w ON w.ws = j.ws
-WHERE j.due_us <= ?1 AND j.until_us <= ?1 ORDER BY j.due_us, j.ws, j.id LIMIT ?2
+SELECT j.ws, w.name, j.id, j.due_us, j.owner IS NOT NULL AND j.owner <> ?3
+FROM job j CROSS JOIN workspace w ON w.ws = j.ws
+WHERE j.due_us <= ?1 AND j.until_us <= ?1
+  AND (j.due_us > 0 OR (?4 IS NOT NULL AND j.ws NOT IN (SELECT value FROM json_each(?4))))
+ORDER BY j.due_us, j.ws, j.id LIMIT ?2
 
 -- name: claim_job
 UPDATE job SET owner = ?, token = ?, until_us = ? WHERE ws = ? AND id = ?

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from sandbar.errors import NotFound, Problem
-from sandbar.model import Create, Entity
+from sandbar.model import Create, Entity, Introspection
 from sandbar.verbs.answers import Answer, Reference
 from sandbar.verbs.arguments import Arguments, told_together
 from sandbar.verbs.catalogue import Example, Verb
@@ -31,6 +31,13 @@ from sandbar.verbs.paging import fitting, page_of_entities
 
 _HITS_DEFAULT = 20
 _HITS_MAX = 100
+# Every order leaves several of these, all with the same words: whoever wants them names the class.
+_RECORDS_OF_WORK = (
+    "workflow/History",
+    "workflow/Process",
+    "workflow/State",
+    "workflow/Transition",
+)
 
 
 class FindArguments(Arguments, frozen=True, kw_only=True):
@@ -204,7 +211,11 @@ def search(context: Context, arguments: SearchArguments) -> Hits:
 
 def _hits(context: Context, arguments: SearchArguments, limit: int) -> Hits:
     page = context.db.search(
-        arguments.query, class_=arguments.class_, limit=limit, cursor=arguments.cursor
+        arguments.query,
+        class_=arguments.class_,
+        limit=limit,
+        cursor=arguments.cursor,
+        hidden=_left_out(context, arguments.class_),
     )
     hits = [
         Hit(
@@ -217,6 +228,20 @@ def _hits(context: Context, arguments: SearchArguments, limit: int) -> Hits:
         for hit in page.items
     ]
     return Hits(hits=hits, cursor=page.cursor)
+
+
+def _left_out(context: Context, class_: str | None) -> Sequence[str]:
+    """The classes that a search does not look at, unless one of them is what it asks for."""
+    if class_ is None:
+        return _RECORDS_OF_WORK
+    schema = context.db.schema()
+    records = schema.derived("search.records", lambda: _with_subclasses(schema, _RECORDS_OF_WORK))
+    return () if class_.removeprefix(":") in records else _RECORDS_OF_WORK
+
+
+def _with_subclasses(schema: Introspection, roots: Sequence[str]) -> frozenset[str]:
+    known = set(roots) & set(schema.classes())
+    return frozenset(known).union(*(schema.subclasses(root) for root in known))
 
 
 VERBS = (

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from sandbar.access import protected_classes
-from sandbar.errors import Interrupted
+from sandbar.errors import Conflict, Interrupted
 from sandbar.patience import current, limited
 from sandbar.verbs.answers import Answer
 from sandbar.verbs.base.workflow_shapes import PROCESS_ALIASES, ProcessArguments, ReasonedArguments
@@ -93,7 +93,7 @@ def run(context: Context, arguments: StartArguments) -> Results:
     cls = _class_named(context, arguments.class_)
     workflows = context.workflows
     key = arguments.idempotency_key
-    workflows.find(VALIDATION)  # so that beginning it finds everything in place
+    workflows.ensure()  # so that beginning it finds everything in place
     view = start_here(workflows, lambda: _started(context, cls, arguments.reason, key))
     try:
         ended = run_here(workflows, view.process_id, context.progress)
@@ -146,14 +146,31 @@ def cancel(context: Context, arguments: ReasonedArguments) -> Results:
 def retry(context: Context, arguments: ReasonedArguments) -> Started:
     """Validate once more, as another run of the same process."""
     view = _view(context, arguments.process)
-    again = context.workflows.transition(
-        view.process_id,
-        "retry",
-        principal=context.db.caller.principal,
-        reason=arguments.reason,
-        idempotency_key=arguments.idempotency_key,
-    )
+    try:
+        again = context.workflows.transition(
+            view.process_id,
+            "retry",
+            principal=context.db.caller.principal,
+            reason=arguments.reason,
+            idempotency_key=arguments.idempotency_key,
+        )
+    except Conflict as refusal:
+        raise _not_retried(context, view.process_id, refusal) from None
     return context.tasks.started(again)
+
+
+def _not_retried(context: Context, process_id: int, refusal: Conflict) -> Conflict:
+    if refusal.code != "workflow.no-transition":
+        return refusal
+    has_ended = context.workflows.view(process_id).is_complete
+    return Conflict(
+        "workflow.no-transition",
+        refusal.message,
+        hint="validation.start begins another"
+        if has_ended
+        else "it still runs: validation.results shows how far it is",
+        data=refusal.data,
+    )
 
 
 def results(context: Context, arguments: ProcessArguments) -> Results:

@@ -53,6 +53,7 @@ class DefinedAnswer(Answer, frozen=True, kw_only=True):
     definition_id: int
     created: bool
     states: list[str]
+    warnings: list[dict[str, str]] = msgspec.field(default_factory=list)  # what is not there yet
 
 
 class FindArguments(Arguments, frozen=True, kw_only=True):

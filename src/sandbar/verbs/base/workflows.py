@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+import msgspec
+
+from sandbar.access import refuse_reserved_workflow
 from sandbar.errors import Incorrect
 from sandbar.verbs.base.workflow_shapes import (
     PROCESS_ALIASES,
@@ -25,11 +29,12 @@ from sandbar.verbs.base.workflow_shapes import (
 )
 from sandbar.verbs.catalogue import Example, Verb
 from sandbar.verbs.context import Context
-from sandbar.verbs.paging import fitting, read_place, write_place
+from sandbar.verbs.paging import fitting
 from sandbar.verbs.schemas import shown_fields
 from sandbar.verbs.tasks import Started
 from sandbar.workflow import (
     CALL,
+    VALIDATION,
     Machine,
     ProcessView,
     Reply,
@@ -80,6 +85,7 @@ def define(context: Context, arguments: DefineArguments) -> DefinedAnswer:
         )
     spec = {**(arguments.spec or {}), **given}
     caller = context.db.caller
+    refuse_reserved_workflow(caller, str(spec.get("name", "")))
     defined = context.workflows.define(
         spec,
         principal=caller.principal,
@@ -93,6 +99,7 @@ def define(context: Context, arguments: DefineArguments) -> DefinedAnswer:
         definition_id=defined.definition_id,
         created=defined.created,
         states=list(machine.states),
+        warnings=msgspec.to_builtins(list(defined.warnings)),
     )
 
 
@@ -110,13 +117,18 @@ def find(context: Context, arguments: FindArguments) -> Found:
 
 
 def _summaries(context: Context) -> list[dict[str, Any]]:
+    stored = context.workflows.definitions()
+    if not stored:  # nobody has needed any yet, and looking writes nothing
+        ours = context.workflows.spec(VALIDATION)
+        return [{"workflow": VALIDATION, "version": 1, "description": ours["description"]}]
     return [
         {
             "workflow": entity.ident,
             "version": entity["workflow/version"],
             "description": entity.get("db/doc"),
         }
-        for entity in context.workflows.definitions()
+        for entity in stored
+        if entity.ident != CALL  # nobody can start it
     ]
 
 
@@ -153,27 +165,28 @@ def transition(context: Context, arguments: TransitionArguments) -> ProcessView:
 def process_state(context: Context, arguments: ProcessArguments) -> ProcessView:
     """Where a process stands."""
     id = context.tasks.process_named(arguments.process)
-    return context.workflows.state(id, principal=context.db.caller.principal)
+    state = context.workflows.state(id, principal=context.db.caller.principal)
+    return context.tasks.visible(state)
 
 
 def process_history(context: Context, arguments: HistoryArguments) -> HistoryAnswer:
     """What happened to a process."""
     id = context.tasks.process_named(arguments.process)
-    question = ("workflow.process-history", id)
-    start = 0 if arguments.cursor is None else read_place(arguments.cursor, int, *question)
-    rows = context.workflows.history(id)[start:]
-    page = rows[: arguments.limit or _STEPS_DEFAULT]
-    if arguments.limit is None:
-        page = page[: fitting(page)]
-    is_last = len(page) == len(rows)
-    cursor = None if is_last else write_place(start + len(page), *question)
-    return HistoryAnswer(process_id=id, history=page, cursor=cursor)
+    context.tasks.visible(context.workflows.view(id))
+    ask = partial(context.workflows.history_page, id, cursor=arguments.cursor)
+    rows, cursor = ask(limit=arguments.limit or _STEPS_DEFAULT)
+    if arguments.limit is None and fitting(rows) < len(rows):
+        rows, cursor = ask(limit=fitting(rows))
+    return HistoryAnswer(process_id=id, history=rows, cursor=cursor)
 
 
 def active(context: Context, arguments: ActiveArguments) -> Processes:
     """The processes that run."""
     views, cursor = context.workflows.active(
-        arguments.workflow, limit=arguments.limit or _PROCESSES_DEFAULT, cursor=arguments.cursor
+        arguments.workflow,
+        limit=arguments.limit or _PROCESSES_DEFAULT,
+        cursor=arguments.cursor,
+        are_calls_hidden=not context.db.caller.may("admin"),
     )
     return Processes(processes=views, cursor=cursor)
 
@@ -289,8 +302,8 @@ VERBS = (
     Verb(
         name="workflow.process-state",
         title="Look at a process",
-        description="Where a process stands: state, data, progress, questions, and the "
-        "transitions that can be made now.",
+        description="Where a process stands: state, data, progress, questions, the transitions "
+        "that can be made now, and those blocked by a guard.",
         access="read",
         arguments=ProcessArguments,
         result=ProcessView,
@@ -360,8 +373,8 @@ VERBS = (
     Verb(
         name="workflow.answer",
         title="Answer a process",
-        description="Tell a process what it asks (see input in workflow.process-state). Once "
-        "everything is answered it moves on; decline and cancel take the other way.",
+        description="Tell a process what it asks (see input in workflow.process-state; keys also "
+        "without the step). Once all is answered it moves on; decline and cancel go another way.",
         access="write",
         arguments=AnswerArguments,
         result=ProcessView,
