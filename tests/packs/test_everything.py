@@ -49,6 +49,12 @@ TOOLS = [
     "test_input_required_result_multiple_inputs",
     "test_input_required_result_multi_round",
     "test_input_required_result_capabilities",
+    "slow_compute",
+    "failing_job",
+    "protocol_error_job",
+    "confirm_delete",
+    "multi_input",
+    "test_tool_with_task",
 ]
 PROMPTS = [
     "test_simple_prompt",

@@ -17,7 +17,7 @@ from sandbar.workflow.conditions import Act
 from sandbar.workflow.handlers import Activity, Outcome
 from sandbar.workflow.jobs import Job, left_behind, told
 from sandbar.workflow.machines import Transition
-from sandbar.workflow.moves import due_us, lacks_code
+from sandbar.workflow.moves import due_us
 from sandbar.workflow.records import Record
 from sandbar.workflow.workflows import Workflows
 
@@ -70,11 +70,10 @@ def activity_of(held: Held, record: Record) -> Activity | None:
 
 
 def note_no_code(held: Held) -> None:
-    """Let whoever looks at the process know why nothing happens; said once, not at every look."""
+    """Let whoever looks at the process know why nothing happens."""
 
     def work(record: Record) -> None:
-        if not lacks_code(record):
-            held.workflows.moves.amend(record, {mm.ERROR: told(_no_code(record))}, mm.SYSTEM)
+        held.workflows.moves.amend(record, {mm.ERROR: told(_no_code(record))}, mm.SYSTEM)
 
     _fenced(held, work)
 

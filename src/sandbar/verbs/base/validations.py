@@ -218,7 +218,8 @@ def _members(view: ProcessView, tally: Tally | None) -> dict[str, Any]:
     progress = view.progress or {}
     return {
         "process_id": view.process_id,
-        "class_": view.data.get("class", view.subject),
+        # What it is about counts; that a process knows a class by name may be anybody's word.
+        "class_": view.subject if isinstance(view.subject, str) else view.data.get("class"),
         "state": view.state,
         "status": view.status,
         "kind": view.kind,
