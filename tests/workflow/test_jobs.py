@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 import sandbar
+from sandbar.errors import Conflict
+from sandbar.patience import Patience
 from sandbar.workflow import Outcome, ProcessView, Running, foreground
+from sandbar.workflow.jobs import Job
 from tests.workflow.orders import begin, ended, one_step, with_code
 
 Run = Callable[[sandbar.Database, int], ProcessView]
@@ -76,3 +79,35 @@ def test_every_write_of_whoever_waits_keeps_workers_away(
     with_code(lite, {"test/work": work})
     _by_whoever_waits(lite, begin(lite, one_step("order/work", {"activity": "test/work"})))
     assert [round(left or 0, -3) for left in left_s] == [1000, 2000]
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_whoever_waits_writes_nothing_once_a_worker_has_taken_over(
+    db: sandbar.Database, monkeypatch: pytest.MonkeyPatch, is_held: bool
+) -> None:
+    """While the worker holds the job, and after it has let go of what it had got further with."""
+    monkeypatch.setattr(foreground, "_TAKEN_OVER_AFTER_S", 0.0)
+
+    def take_over(id: int) -> None:
+        (claim,) = db._store.jobs.claim("another", 1, 60.0)
+        assert claim.id == id
+        if not is_held:
+            record = db.workflows.records.read(id)
+            worker = Job(db.workflows, record, claim.token, Patience(None))
+            worker.transact([_note(2)], checkpoint={"at": 2})
+            db._store.jobs.release(claim.ws, claim.id, claim.token, 60.0)
+
+    def work(job: Running) -> Outcome:
+        job.transact([_note(1)], checkpoint={"at": 1})
+        take_over(job.process.process_id)
+        with pytest.raises(Conflict) as lost:
+            job.transact([_note(2)], checkpoint={"at": 2})
+        assert lost.value.code == "job.lost"
+        raise lost.value
+
+    with_code(db, {"test/work": work})
+    view = _by_whoever_waits(db, begin(db, one_step("order/work", {"activity": "test/work"})))
+    assert not view.is_complete
+    assert sorted(one["note/n"] for one in db.query("note/Note").items) == (
+        [1] if is_held else [1, 2]
+    )

@@ -20,5 +20,9 @@ class Jobs:
         """Inside `run`: go on only if the job is still held under this token, and stays so."""
         self._writes.open_transaction().require_job(entity_id, token)
 
+    def require_free(self, entity_id: int) -> None:
+        """Inside `run`: go on only if nobody holds the job, and nobody will meanwhile."""
+        self._writes.open_transaction().require_free_job(entity_id)
+
 
 __all__ = ["Claim", "JobQueue", "Jobs"]

@@ -250,6 +250,11 @@ class Transaction:
         if id in self._plan.jobs or self._base.job_token(id) != token:
             raise job_lost(id)
 
+    def require_free_job(self, id: int) -> None:
+        """Go on only if nobody holds the entity's job; nobody will until the end."""
+        if id not in self._plan.jobs and self._base.job_token(id) is not None:
+            raise job_lost(id)
+
     def scan(self, scan: Scan) -> list[Found]:
         """One page of an index walk that sees this transaction's own changes."""
         self.require_alone()

@@ -71,6 +71,7 @@ class _Job(AnyJob):
     def __init__(self, workflows: Workflows, record: Record, tell: Tell) -> None:
         super().__init__(workflows, record)
         self._step = record.step
+        self._t = record.entity.t  # as we have left the process: whoever took over has changed it
         self._tell_caller = tell
 
     def check(self) -> None:
@@ -123,18 +124,21 @@ class _Job(AnyJob):
     def _while_ours(self, work: Callable[[Record], T]) -> T:
         process_id = self.process.process_id
 
-        def body() -> T:
+        def body() -> tuple[T, int]:
+            self.workspace.jobs.require_free(process_id)
             record = self._workflows.records.read(process_id)
-            if record.step != self._step:
+            if record.step != self._step or record.entity.t != self._t:
                 raise Conflict(
                     "job.lost",
                     f"process {process_id} has been moved on by somebody else",
                     hint="workflow.process-state shows where it stands",
                 )
-            return work(record)
+            value = work(record)
+            return value, self.workspace.locate(process_id).t
 
         wanted = self._workflows.wanted(process_id)
-        return self.workspace.run(body, principal=self._actor, wanted=wanted)
+        value, self._t = self.workspace.run(body, principal=self._actor, wanted=wanted)
+        return value
 
 
 def _put_off(workspace: Workspace, process_id: int) -> None:
