@@ -26,7 +26,7 @@ _OWNER = "SANDBAR_TESTS_POSTGRES_OWNER"
 _TEMPORARY = "PYTEST_DEBUG_TEMPROOT"  # pytest's own: the parent of every tmp_path
 _ROOM_BYTES = 4 << 30
 
-_ONE_SERVER_EACH = ("malformed", "seeds")
+_ONE_SERVER_EACH = ("limits", "malformed", "seeds")
 _ONE_SERVER_PER_FILE = ("gate", "mcp")
 
 # No deadline: on two busy cores a slow example says nothing. The gate repeats what it has run.

@@ -16,6 +16,7 @@ ITEMS = 1_000
 TOOLBOX_TOOL = "find_item"
 
 _ACCOUNT = "bench"
+_PER_MINUTE = 1_000_000
 _TABLE = "CREATE TABLE item (ident TEXT PRIMARY KEY, name, kind, rank, weight, note, flag)"
 _INSERT = "INSERT INTO item VALUES (?, ?, ?, ?, ?, ?, ?)"
 _TOOLBOX = """\
@@ -56,15 +57,26 @@ def prepare(path: Path) -> Prepared:
                 for number in range(ITEMS)
             ]
         )
-        key = add_account(db.workspace, _ACCOUNT, role="writer").token
-        # With the account's name before it, a key knows no limit of calls per minute.
-        return Prepared(path, f"{_ACCOUNT}:{key}", db.get("db/ident").entity_id)
+        made = add_account(db.workspace, _ACCOUNT, role="writer")
+        # It is counted like every other, and never comes to its end.
+        db.update(made.account.entity_id, {"auth/rate-limit": _PER_MINUTE, "auth/burst": 1_000_000})
+        return Prepared(path, made.token, db.get("db/ident").entity_id)
 
 
 def count_items(path: Path) -> int:
     """How many items the file holds after the servers are gone."""
     with open_database(str(path)) as db:
         return sum(1 for _ in db.each(subject.CLASS, page_size=500))
+
+
+def count_rows(path: Path) -> int:
+    """How many requests from outside the file's audit has."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        ((count,),) = connection.execute("SELECT count(*) FROM audit WHERE surface = 'mcp'")
+        return int(count)
+    finally:
+        connection.close()
 
 
 def prepare_toolbox(folder: Path) -> Path:

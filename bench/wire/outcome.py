@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from statistics import median
 
@@ -14,16 +14,17 @@ from bench.settings import (
     RESIDENT_AT_MOST_MB,
     START_AT_MOST_S,
     TIMES_FASTMCP_AT_LEAST,
+    TIMES_UNRECORDED_AT_LEAST,
 )
 from bench.timing import Contest
-from bench.wire.entrants import Entrant, Field
+from bench.wire.entrants import READS, READS_BESIDE, WRITES, WRITES_BESIDE, Entrant, Field
 from bench.wire.load import Round
 
 CONNECTIONS = (1, 8, 64)
 STORE = "wire"  # in the report's lines; their size is the number of connections
 
 _JUDGED_AT = 8
-_OURS = ("sandbar", "sandbar-writes")
+_OURS = (READS, WRITES)
 # Which of ours is compared with whom, and at how many connections.
 _RATIOS = (
     *(("sandbar-find-modern", other) for other in ("fastmcp", "sdk", "toolbox", "asgi")),
@@ -31,8 +32,17 @@ _RATIOS = (
     ("sandbar-find-bare", "fastmcp"),
     ("sandbar-create-modern", "fastmcp"),
     ("sandbar-create-session", "fastmcp"),
+    ("sandbar-find-bare", READS_BESIDE),
+    ("sandbar-create-bare", WRITES_BESIDE),
 )
-_WITH_BAR = {"sandbar-find-modern", "sandbar-find-session"}
+_MANY_TIMES = Bar("at least", TIMES_FASTMCP_AT_LEAST)
+_HARDLY_LESS = Bar("at least", TIMES_UNRECORDED_AT_LEAST)
+_BARS = {
+    ("sandbar-find-modern", "fastmcp", _JUDGED_AT): _MANY_TIMES,
+    ("sandbar-find-session", "fastmcp", _JUDGED_AT): _MANY_TIMES,
+    **{("sandbar-find-bare", READS_BESIDE, many): _HARDLY_LESS for many in CONNECTIONS[1:]},
+    **{("sandbar-create-bare", WRITES_BESIDE, many): _HARDLY_LESS for many in CONNECTIONS[1:]},
+}
 
 
 class Outcome:
@@ -44,13 +54,12 @@ class Outcome:
         self.starts: dict[str, list[float]] = {}
         self.resident_mb: dict[str, float] = {}
         self.help_seconds: list[float] = []
-        self.created = 0
+        self.answered: Counter[str] = Counter()  # calls by server
         self.busiest = 0.0  # the largest share of a counted round in which the load itself worked
 
     def note(self, entrant: Entrant, connections: int, one: Round, *, counts: bool) -> None:
-        """Keep a round. What it has created is in the file, whether it counts or not."""
-        if entrant.server.key == "sandbar-writes":
-            self.created += one.calls
+        """Keep a round. What it has done is in the file, whether it counts or not."""
+        self.answered[entrant.server.key] += one.calls
         if counts:
             self.rounds[entrant.key, connections].append(one)
             self.busiest = max(self.busiest, one.busy)
@@ -118,7 +127,6 @@ class Outcome:
             return
         fastest = max(others, key=lambda each: median(self._rates(each.key, connections)))
         what = next(each.what for each in self.field.entrants if each.key == ours)
-        is_judged = connections == _JUDGED_AT and ours in _WITH_BAR and server_key == "fastmcp"
         line = speed(
             Contest(self._rates(ours, connections), self._rates(fastest.key, connections)),
             store=STORE,
@@ -126,7 +134,7 @@ class Outcome:
             key=f"{ours}-against-{server_key}",
             what=what,
             against=fastest.what,
-            bar=Bar("at least", TIMES_FASTMCP_AT_LEAST) if is_judged else None,
+            bar=_BARS.get((ours, server_key, connections)),
         )
         by_cpu = self._cpu_us(fastest.key, connections) / self._cpu_us(ours, connections)
         yield msgspec.structs.replace(line, by_cpu=by_cpu)

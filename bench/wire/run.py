@@ -14,7 +14,7 @@ from bench.population import Say
 from bench.settings import Settings
 from bench.wire import data
 from bench.wire.answers import WrongAnswerError
-from bench.wire.entrants import Entrant, Field, line_up
+from bench.wire.entrants import READS, WRITES, WRITES_BESIDE, Entrant, Field, line_up
 from bench.wire.load import Round, open_session, run_round
 from bench.wire.outcome import CONNECTIONS, Outcome
 from bench.wire.requests import SESSION
@@ -41,7 +41,8 @@ def contest(settings: Settings, folder: Path, say: Say) -> Outcome:
     for server in field.servers:
         outcome.starts[server.key] = server.starts
     outcome.help_seconds = [seconds_of_help() for _ in range(2 * settings.wire_starts + 1)]
-    _check_what_was_written(field.written, outcome)
+    for key, path in field.databases.items():
+        check_what_was_written(key, path, outcome.answered[key])
     return outcome
 
 
@@ -75,11 +76,15 @@ async def _one_round(
         raise WrongAnswerError(f"{each.what}, {connections} connections: {error!r}") from error
 
 
-def _check_what_was_written(path: Path, outcome: Outcome) -> None:
-    """Every create that was answered is in the file, and nothing besides."""
-    expected, found = data.ITEMS + outcome.created, data.count_items(path)
+def check_what_was_written(key: str, path: Path, calls: int) -> None:
+    """Every create that was answered is in the file, and nothing besides; so are rows of audit."""
+    created = calls if key in (WRITES, WRITES_BESIDE) else 0
+    expected, found = data.ITEMS + created, data.count_items(path)
     if found != expected:
-        raise WrongAnswerError(f"{expected} items were created, {found} are in the file")
+        raise WrongAnswerError(f"{expected} items were created, {found} are in the file of {key}")
+    rows, is_recorded = data.count_rows(path), key in (READS, WRITES)
+    if rows < calls if is_recorded else rows > 0:
+        raise WrongAnswerError(f"{calls} calls have left {rows} rows of audit at {key}")
 
 
 @contextmanager

@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 SANDBAR = str(Path(sys.executable).with_name("sandbar"))
 PORT = "{port}"  # stands in a command where the port comes
 
+_CPU_CLOCK = 2  # Linux makes the number of a process's clock of this and of the process's own
 _POLL_S = 0.002
 _START_S = 60.0
 _END_S = 10.0
@@ -57,10 +58,9 @@ class Server:
         return True
 
     def cpu_seconds(self) -> float:
-        """The processor time that all its threads have used."""
+        """The processor time that all its threads have used, those that have ended included."""
         assert self._process is not None
-        threads = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
-        return sum(int(each.read_text().split()[0]) for each in threads) / 1e9
+        return time.clock_gettime(~self._process.pid << 3 | _CPU_CLOCK)
 
     def resident_mb(self) -> float:
         """The memory that the process occupies right now."""

@@ -1,13 +1,13 @@
 """The HTTP house: its routes, what stands before them, and its life.
 
 Every request passes, in this order: a number of its own, the limit of its headers, the check of
-Host and Origin, the limit of its body, and signing in.
+Host and Origin, the limit of its body, signing in, and the audit.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Any
 
@@ -20,8 +20,19 @@ from starlette.types import ASGIApp
 from sandbar.access import Houses
 from sandbar.database import Database
 from sandbar.faults import log_fault
-from sandbar.gate import BodyLimit, HeaderLimit, HostCheck, RequestId, SignIn
-from sandbar.mcp import Endpoint, Listing
+from sandbar.gate import (
+    BodyLimit,
+    HeaderLimit,
+    HostCheck,
+    Recorder,
+    Recording,
+    RequestId,
+    SignIn,
+)
+from sandbar.mcp import Endpoint, Listing, PlainEndpoint
+from sandbar.packs import known_endpoints
+
+_MCP_PATHS = ("/mcp", "/mcp/", "/mcp/sse")
 
 
 def make_app(
@@ -30,24 +41,35 @@ def make_app(
     public_url: str | None = None,
     allowed_hosts: tuple[str, ...] = (),
     tools: Listing = "default",
+    is_recorded: bool = True,
 ) -> ASGIApp:
-    """The whole server as one ASGI app."""
+    """The whole server as one ASGI app; only a measurement leaves audit and limits out."""
     database.workflows.install()
     endpoint = Endpoint(database, tools)
-    houses = Houses(lambda name: database.in_workspace(name).workspace, database.workspace_name)
-    signed_in = SignIn(endpoint, houses, is_inline=database.reads_in_microseconds)
+    houses = Houses(database.workspace_now, database.workspace_name)
+    doors: dict[str, Endpoint | PlainEndpoint] = dict.fromkeys(_MCP_PATHS, endpoint)
+    for pack, declared in known_endpoints():
+        plain = PlainEndpoint(endpoint.service, pack, declared)
+        doors |= {declared.path: plain, f"{declared.path}/": plain}
+    recorder = Recorder(database)
+
+    def behind_the_gate(door: Endpoint | PlainEndpoint) -> ASGIApp:
+        recorded = Recording(door, recorder, "mcp") if is_recorded else door
+        return SignIn(recorded, houses, is_inline=database.reads_in_microseconds)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[dict[str, Any]]:
         del app
         database.start_worker()
-        async with endpoint.running():
+        async with AsyncExitStack() as running:
+            for door in dict.fromkeys(doors.values()):
+                await running.enter_async_context(door.running())
             # Called before the server waits for open requests: streams never end by themselves.
             yield {"close_streams": endpoint.close_streams}
 
     routes = [
         Route("/health", partial(_health, database)),
-        *(Route(path, signed_in) for path in ("/mcp", "/mcp/", "/mcp/sse")),
+        *(Route(path, behind_the_gate(door)) for path, door in doors.items()),
     ]
     app: ASGIApp = Starlette(
         routes=routes, lifespan=lifespan, exception_handlers={Exception: _last_resort}

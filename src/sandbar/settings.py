@@ -59,6 +59,9 @@ class Settings(
         except msgspec.ValidationError as error:
             raise _invalid(str(error)) from error
         _check_public_url(settings.public_url)
+        if "://" in settings.database and not settings.is_postgres:
+            # Not as a file: its name, and so a password in it, would be shown here and there.
+            raise _invalid("the database is a file, or an address that begins with postgresql://")
         return settings
 
 

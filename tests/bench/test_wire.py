@@ -19,10 +19,12 @@ import pytest
 from bench.results import Result
 from bench.settings import QUICK
 from bench.wire.answers import Answer, WrongAnswerError, check, take_answer
+from bench.wire.data import prepare
 from bench.wire.entrants import Entrant, Field
 from bench.wire.load import Round, ask, run_round
 from bench.wire.outcome import CONNECTIONS, Outcome
 from bench.wire.requests import BARE, MODERN, SESSION, SESSION_ID, Call, post, tool_call
+from bench.wire.run import check_what_was_written
 from bench.wire.servers import Server
 
 ROOT = Path(__file__).parents[2]
@@ -30,22 +32,28 @@ ROOT = Path(__file__).parents[2]
 ENTRANTS = {
     *(f"sandbar-{task}-{road}" for task in ("find", "create") for road in ("modern", "session")),
     *("sandbar-find-bare", "sandbar-create-bare", "asgi-read"),
+    *("unrecorded-find-bare", "unrecorded-create-bare"),
     *(f"{name}-no-op-{road}" for name in ("fastmcp", "sdk") for road in ("modern", "session")),
 }
-SERVERS = {"sandbar", "sandbar-writes", "fastmcp", "sdk", "asgi"}
+SERVERS = {"sandbar", "sandbar-writes", "unrecorded", "unrecorded-writes", "fastmcp", "sdk", "asgi"}
+COST = {
+    *("sandbar-find-bare-against-unrecorded", "sandbar-create-bare-against-unrecorded-writes"),
+}
 RATIOS = {
     *(f"sandbar-find-modern-against-{name}" for name in ("fastmcp", "sdk", "asgi")),
     *(f"sandbar-find-{road}-against-fastmcp" for road in ("session", "bare")),
     *(f"sandbar-create-{road}-against-fastmcp" for road in ("modern", "session")),
+    *COST,
 }
 BARS = {
     *(("start-sandbar", 1), ("start-sandbar-writes", 1), ("help", 1)),
     *(("resident-sandbar", 1), ("resident-sandbar-writes", 1)),
     *(("sandbar-find-modern-against-fastmcp", 8), ("sandbar-find-session-against-fastmcp", 8)),
+    *((key, connections) for key in COST for connections in (8, 64)),
 }
 
 
-@pytest.mark.timeout(300)  # five servers start, on whatever the machine has left
+@pytest.mark.timeout(300)  # seven servers start, on whatever the machine has left
 def test_a_quick_run_measures_everybody(tmp_path: Path) -> None:
     file = tmp_path / "results.json"
     done = subprocess.run(
@@ -219,34 +227,52 @@ def test_a_contestant_is_called_for_what_it_offers() -> None:
         assert server.cpu_seconds() > 0.01
 
 
-def judged(rate: float, other: float, start: float, resident: float) -> dict[str, str]:
-    """The verdicts of an invented contest."""
+def judged(
+    rate: float, other: float, beside: float, start: float, resident: float
+) -> dict[str, str]:
+    """The verdicts of an invented contest; `beside` is what we would do without the audit."""
     probe = Call(b"", b"")
-    servers = [Server(key, key, [], probe) for key in ("sandbar", "fastmcp")]
+    names = ("sandbar", "fastmcp", "unrecorded", "unrecorded-writes")
+    servers = {key: Server(key, key, [], probe) for key in names}
     ours = sorted(key for key in ENTRANTS if key.startswith("sandbar"))
-    entrants = [Entrant(key, key, servers[0], MODERN, []) for key in ours]
-    entrants.append(Entrant("fastmcp-a", "the slower way", servers[1], MODERN, []))
-    entrants.append(Entrant("fastmcp-b", "the faster way", servers[1], MODERN, []))
-    outcome = Outcome(Field(servers, entrants, Path(), []))
+    entrants = [Entrant(key, key, servers["sandbar"], MODERN, []) for key in ours]
+    entrants += [Entrant(key, key, servers[key], BARE, []) for key in names[2:]]
+    entrants.append(Entrant("fastmcp-a", "the slower way", servers["fastmcp"], MODERN, []))
+    entrants.append(Entrant("fastmcp-b", "the faster way", servers["fastmcp"], MODERN, []))
+    outcome = Outcome(Field(list(servers.values()), entrants, {}, []))
+    speeds = {"fastmcp-a": other / 3, "fastmcp-b": other, **dict.fromkeys(names[2:], beside)}
     for each in entrants:
-        speed = {"fastmcp-a": other / 3, "fastmcp-b": other}.get(each.key, rate)
+        speed = speeds.get(each.key, rate)
         for connections in CONNECTIONS:
             for _ in range(QUICK.wire_rounds):
                 one = Round(int(speed), 1.0, [0.001] * 10, 0.5, server_cpu_seconds=0.9)
                 outcome.note(each, connections, one, counts=True)
-    outcome.starts = {server.key: [start] for server in servers}
-    outcome.resident_mb = {server.key: resident for server in servers}
+    outcome.starts = {key: [start] for key in servers}
+    outcome.resident_mb = dict.fromkeys(servers, resident)
     outcome.help_seconds = [start / 10]
     ratios = [one for one in outcome.results() if one.against]
-    assert {one.against for one in ratios} == {"the faster way"}
+    assert {one.against for one in ratios} == {"the faster way", *names[2:]}
     for ratio in ratios:
-        assert ratio.figure == pytest.approx(rate / other)
-        assert ratio.by_cpu == pytest.approx(rate / other)
+        expected = rate / (other if ratio.against == "the faster way" else beside)
+        assert ratio.figure == pytest.approx(expected)
+        assert ratio.by_cpu == pytest.approx(expected)
     return {one.key: one.verdict for one in outcome.results() if one.verdict}
 
 
 def test_verdicts() -> None:
-    good, bad = judged(2_000, 1_000, 1.9, 149), judged(1_990, 1_000, 3.1, 151)
-    assert set(good) == set(bad) == {key for key, _ in BARS if "writes" not in key}
+    good = judged(2_100, 1_050, 2_800, 1.9, 149)
+    bad = judged(1_990, 1_000, 2_800, 3.1, 151)
+    assert set(good) == set(bad) == {key for key, _ in BARS if "sandbar-writes" not in key}
     assert set(good.values()) == {"met"}
     assert set(bad.values()) == {"missed"}
+
+
+def test_a_server_that_left_no_rows_is_no_measurement(tmp_path: Path) -> None:
+    """With and without must differ by just that: the rows are counted when a contest is over."""
+    path = prepare(tmp_path / "items.db").path
+    check_what_was_written("unrecorded", path, 5)
+    check_what_was_written("sandbar", path, 0)
+    with pytest.raises(WrongAnswerError, match="5 calls have left 0 rows"):
+        check_what_was_written("sandbar", path, 5)
+    with pytest.raises(WrongAnswerError, match="1005 items were created, 1000 are in the file"):
+        check_what_was_written("unrecorded-writes", path, 5)

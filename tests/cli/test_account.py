@@ -64,12 +64,27 @@ def test_what_goes_wrong_is_said_in_words(tmp_path: Path) -> None:
         (("add", "x", "--api-key", "sk-sand-mine"), "key.reserved"),
         (("revoke", "nobody"), "account.unknown"),
         (("revoke", "sk-sand-00"), "key.unknown"),
+        (("add", "x", "--role", "boss"), "role.unknown"),
+        (("add", "x", "--person", "--email", "nowhere"), "user.email"),
     ):
         answer = run("account", *wrong, *words)
         assert answer.returncode == 1
         assert code in answer.stderr
         assert "try:" in answer.stderr
         assert "Traceback" not in answer.stderr
-    answer = run("account", "add", "x", "--role", "boss", *words)
-    assert answer.returncode == 2
+    for usage in (("--person", "--api-key", "a-good-key"), ("--email", "anna@example.com")):
+        assert run("account", "add", "x", *usage, *words).returncode == 2
     assert "No accounts yet" in run("account", "list", "--database", str(tmp_path / "b.db")).stderr
+
+
+def test_people_are_listed_with_programs(tmp_path: Path) -> None:
+    words = ("--database", str(tmp_path / "a.db"))
+    said = run_well("account", "add", "anna", "--person", "--role", "reader", *words)
+    assert "sandbar key mint --name NAME --user anna" in said
+    run_well("account", "add", "bot", *words)
+    listed = run_well("account", "list", *words)
+    assert re.search(r"service/bot +writer +yes", listed)
+    assert re.search(r"user/anna +reader +yes", listed)
+    assert re.search(r"user/owner +admin, owner +yes", listed)
+    assert "signs in no more" in run_well("account", "revoke", "anna", *words)
+    assert re.search(r"user/anna +reader +no", run_well("account", "list", *words))

@@ -16,7 +16,7 @@ from tests.cli.program import PROGRAM, run, run_well
 
 ROOT = Path(__file__).parents[2]
 URL = "http://127.0.0.1:8080/mcp"
-CLIENTS = ("claude-code", "claude-desktop", "cursor", "codex", "vscode")
+CLIENTS = ("claude-code", "claude-desktop", "cursor", "codex", "vscode", "curl")
 
 
 def shown(client: str, *words: str) -> Any:
@@ -104,6 +104,27 @@ def test_as_printed_gives_the_seeds_shapes() -> None:
     assert bearer(given["mcpServers"]["sandbar"]) == "Bearer claude:k"
 
 
+def test_the_endpoint_of_a_pack_has_its_own_name_and_url() -> None:
+    """As printed by Sandwich: tests/seeds. Without the words, what clients accept today."""
+    url = "http://127.0.0.1:8080/api/mcp"
+    assert shown("cursor", "--pack", "care")["mcpServers"]["sandwich"]["url"] == url
+    assert shown("vscode", "--pack", "care", "--token", "k")["servers"]["sandwich"]["url"] == url
+    table = tomllib.loads(run_well("connect", "codex", "--pack", "care"))["mcp_servers"]
+    assert table == {"sandwich": {"url": url, "bearer_token_env_var": "SANDBAR_TOKEN"}}
+    desktop = shown("claude-desktop", "--pack", "care", "--token", "k")["mcpServers"]["sandwich"]
+    assert desktop == {"url": url, "headers": {"Authorization": "Bearer k"}}
+    command, _, _ = run_well("connect", "claude-code", "--pack", "care").partition("\n\n")
+    assert command.startswith(f"claude mcp add --transport http sandwich {url} ")
+
+
+def test_curl_asks_for_what_there_is() -> None:
+    words = shlex.split(run_well("connect", "curl", "--token", "a b$c").replace("\\\n", ""))
+    assert (words[:3], words[4]) == (["curl", "-s", URL], "Authorization: Bearer a b\\$c")
+    assert json.loads(words[-1]) == {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    called = shlex.split(run_well("connect", "curl", "--pack", "care").replace("\\\n", ""))
+    assert json.loads(called[-1])["params"] == {"name": "ping", "arguments": {}}
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 def test_advice_goes_to_stderr(client: str) -> None:
     answer = run("connect", client)
@@ -118,6 +139,10 @@ def test_advice_goes_to_stderr(client: str) -> None:
         ("codex", "--as-printed"),
         ("claude-desktop", "--url", URL),
         ("claude-desktop", "--token", "k"),
+        ("codex", "--pack", "zorp"),
+        ("curl", "--pack", "no-such"),
+        ("claude-code", "--pack", "care", "--as-printed"),
+        ("curl", "--as-printed"),
     ],
 )
 def test_what_makes_no_sense_is_wrong_usage(words: tuple[str, ...]) -> None:

@@ -25,6 +25,14 @@ LONGEST_FUNCTION_LINES = 70
 # Where everything may be caught: the outermost door of a thread or of the program. Path in the
 # package → (how many, why).
 BROAD_HANDLERS = {
+    "sandbar/audit/sealing.py": (
+        1,
+        "rows that cannot be sealed now are sealed later; the thread goes on, and says so",
+    ),
+    "sandbar/audit/settling.py": (
+        1,
+        "a defect is the answer of the requests that it met; the thread goes on with the others",
+    ),
     "sandbar/store/answer.py": (
         1,
         "a callback that fails cannot take back an answer, nor withhold the others'",

@@ -22,6 +22,7 @@ from sandbar.access import add_account, install_access
 from sandbar.app import make_app
 from sandbar.database import Database, open_database
 from sandbar.gate.connections import Connection
+from sandbar.model import Update
 
 MODERN = "2026-07-28"
 OLD = "2025-11-25"
@@ -42,7 +43,8 @@ class Served:
             home = self.db.in_workspace(workspace).workspace
             install_access(home)
             made = add_account(home, f"test-{role}", role=role)
-
+            unlimited = Update(entity=made.account.entity_id, set={"auth/rate-limit": 0})
+            home.transact([unlimited], principal="tests")
             self._tokens[role, workspace] = made.token
         return self._tokens[role, workspace]
 

@@ -38,6 +38,10 @@ async def test_a_desktop_client(tmp_path: Path, mode: str) -> None:
             assert json.loads(read.contents[0].text)["ident"] == "desk/one"  # type: ignore[union-attr]
         found = await anyio.to_thread.run_sync(db.get, "desk/one")
         assert found["footwear/name"] == "One"
+        rows = db.journal.trail.rows(db.workspace.number, limit=100)
+        asked = [(row.verb or row.method, row.is_success) for row in rows if row.surface == "stdio"]
+        expected = ["resources/read", "entity.create", "tools/list"]
+        assert [one for one in asked if one[0] in expected] == [(one, True) for one in expected]
 
 
 async def test_news_from_another_process(tmp_path: Path) -> None:

@@ -42,6 +42,13 @@ PROMPT_HANDLERS = {"garden/plan": plan}
 COMPLETIONS = {("garden/plan", "bed"): ("north", "south")}
 '''
 
+
+def with_endpoint(path: str = "/a", name: str = "g", tools: str = "'water_bed',") -> str:
+    """The same with an endpoint of its own."""
+    made = f"PackEndpoint(path={path!r}, name={name!r}, title='G', version='1', tools=({tools}))"
+    return f"{GARDEN}\nfrom sandbar.packs import PackEndpoint\nENDPOINTS = ({made},)\n"
+
+
 PROGRAM = """
 import json, sys
 import msgspec
@@ -123,7 +130,7 @@ def run_with(site: Path, script: str) -> dict[str, Any]:
 def test_an_installed_pack_is_found_loaded_and_used(tmp_path: Path, value: str) -> None:
     install(tmp_path, value=value)
     assert run_with(tmp_path, LOAD_AND_USE) == {
-        "available": ["zorp", "garden"],
+        "available": ["care", "zorp", "garden"],
         "imported before": True,
         "created": 1,
         "loaded": ["garden"],
@@ -162,6 +169,14 @@ def test_without_the_distribution_the_pack_is_unknown(tmp_path: Path) -> None:
         ("RESOURCES = (1,)", "RESOURCES is a tuple of PackResource"),
         ("VERBS = 5", "VERBS is a tuple of Verb"),
         (GARDEN.replace("water_bed", "sandbar_entity_find"), "sandbar_entity_find"),
+        ("ENDPOINTS = (1,)", "ENDPOINTS is a tuple of PackEndpoint"),
+        (with_endpoint("/mcp/garden"), "'/mcp/garden' is no path"),
+        (with_endpoint("/Garden"), "'/Garden' is no path"),
+        (with_endpoint("/garden/"), "'/garden/' is no path"),
+        (with_endpoint("garden"), "'garden' is no path"),
+        (with_endpoint(name="A b"), "'A b' is no name"),
+        (with_endpoint(tools="'find',"), "/a names find"),
+        (with_endpoint(tools=""), "/a names nothing"),
     ],
 )
 def test_broken_code_is_named_and_nothing_is_written(tmp_path: Path, code: str, says: str) -> None:
@@ -187,6 +202,26 @@ def test_code_that_clashes_is_refused_before_anything_is_written(
     )
     assert (answer["code"], answer["t"]) == ("pack.code-clash", 2)
     assert kind in answer["message"]
+
+
+def test_a_path_of_another_pack_is_refused(tmp_path: Path) -> None:
+    install(tmp_path, code=with_endpoint("/api/mcp"))
+    script = """
+        load_pack(workspace, "garden"); load_pack(workspace, "care")
+    """
+    answer = run_with(tmp_path, script)
+    assert (answer["code"], answer["t"]) == ("pack.code-clash", 2)
+    assert "packs care and garden both have a path /api/mcp" in answer["message"]
+
+
+def test_endpoints_are_those_of_all_packs_that_could_be_loaded(tmp_path: Path) -> None:
+    """One that is broken, or wants another's path, keeps nobody from being served."""
+    install(tmp_path, code=with_endpoint("/garden/mcp"))
+    install(tmp_path, "broken", "import no_such_module_at_all")
+    install(tmp_path, "thief", with_endpoint("/api/mcp").replace("water_bed", "steal"))
+    script = 'answer["endpoints"] = [[pack, one.path] for pack, one in known_endpoints()]'
+    expected = [["care", "/api/mcp"], ["garden", "/garden/mcp"]]
+    assert run_with(tmp_path, script)["endpoints"] == expected
 
 
 def test_a_folder_cannot_take_the_name_of_an_installed_pack(

@@ -9,6 +9,7 @@ import pytest
 
 from tests.live_server import LiveServer
 from tests.malformed.verdict import faults_logged
+from tests.seeds.caring import Caregiver, minted
 from tests.seeds.typing_it import ACCOUNT, KEY
 
 
@@ -19,6 +20,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     with LiveServer(folder / "seeds.db", packs=["zorp"]) as running:
         running.sandbar("account", "add", ACCOUNT, "--api-key", KEY)
         yield running
+        assert faults_logged(running.log()) == []
+
+
+@pytest.fixture(scope="package")
+def caregiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caregiver]:
+    """The owner of a workspace with the pack care, with a key that has no limit."""
+    folder = tmp_path_factory.mktemp("sandwich")
+    with LiveServer(folder / "sandwich.db", packs=["care"]) as running:
+        yield minted(running, "caregiver", "--rate-limit", "0")
         assert faults_logged(running.log()) == []
 
 

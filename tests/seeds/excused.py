@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ACCESS = 5
 MEMORY = 6
 
 
@@ -24,7 +23,6 @@ EXCUSED = {
     "seed-000/issue-key.clj": Excuse("Clojure; here `sandbar account add claude --api-key …`"),
     "seed-000/notify.clj": Excuse("inside the Clojure server; here commits cause notifications"),
     "seed-004/client.clj": Excuse("needs a JVM; what it sends is sent beside"),
-    "seed-000/tool-name-user.txt": Excuse("the class auth/User", ACCESS),
     "seed-000/tool-name-memory.txt": Excuse("the class mm/Memory", MEMORY),
     "seed-000/resource-uri-memory.txt": Excuse("a memory", MEMORY),
     "seed-001/create-memory.json": Excuse("a memory from Markdown", MEMORY),

@@ -1,4 +1,4 @@
-"""Each request, command and snippet of seeds 000, 001, 002 and 004 is run by a test, or excused."""
+"""Each request, command and snippet of the seeds is run by a test, or excused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from tests.seeds.excused import EXCUSED
 from tests.seeds.printing import HERE, absent, blocks, blocks_run, neglected
 
-SEEDS = ["000", "001", "002", "004"]
+SEEDS = ["000", "001", "002", "003", "004"]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -46,5 +46,5 @@ def test_an_answer_that_differs_from_the_printed_one_is_reported() -> None:
 
 
 def test_no_excuse_is_for_an_issue_that_is_done() -> None:
-    """This issue is 4: what an excuse waits for comes later."""
-    assert all(excuse.issue is None or excuse.issue > 4 for excuse in EXCUSED.values())
+    """This issue is 5: what an excuse waits for comes later."""
+    assert all(excuse.issue is None or excuse.issue > 5 for excuse in EXCUSED.values())

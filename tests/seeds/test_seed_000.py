@@ -218,6 +218,15 @@ def test_an_abstract_class_cannot_be_instantiated(address: str) -> None:
     assert "abstract" in result["content"][0]["text"]
 
 
+def test_a_person_is_made_by_admins_only(server: LiveServer, address: str) -> None:
+    """The class's tool is callable; accounts are read and changed by administrators only."""
+    tool, person = printed("seed-000/tool-name-user.txt"), {"auth/user-name": "user/ripley"}
+    refused = call(address, tool, person)
+    assert payload(refused)["error"] == "entity.protected"
+    made = payload(call(address, tool, person, token=server.token))
+    assert made["created"] is True
+
+
 @pytest.mark.parametrize("tool", ["sandbar.class.zorp.Nothing", "sandbar.no.such", "nothing"])
 def test_an_unknown_tool_is_an_invalid_parameter(address: str, tool: str) -> None:
     answer = post(address, rpc("tools/call", {"name": tool, "arguments": {}}))

@@ -23,7 +23,7 @@ class _Unsyncable(SqliteSession):
         raise MaybeKept("store.io", "the disk refused to sync a commit")
 
 
-class _Flaky(SqliteConnector):
+class Flaky(SqliteConnector):
     """The first few sessions cannot commit, and later ones perhaps not even begin."""
 
     def __init__(self, path: str, *, fails: int, dies: bool = False) -> None:
@@ -51,7 +51,7 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "a.db")
 
 
-def run(connector: _Flaky, count: int) -> list[BaseException | None]:
+def run(connector: Flaky, count: int) -> list[BaseException | None]:
     """How a batch of creates ends, item by item."""
     items = [Item(creating(), NOTHING_WANTED, alone=False, deadline_s=None) for _ in range(count)]
 
@@ -64,22 +64,22 @@ def run(connector: _Flaky, count: int) -> list[BaseException | None]:
 
 
 def test_a_batch_that_could_not_sync_once_is_run_again(path: str) -> None:
-    assert run(_Flaky(path, fails=1), 3) == [None, None, None]
+    assert run(Flaky(path, fails=1), 3) == [None, None, None]
 
 
 def test_an_item_that_cannot_be_synced_is_in_doubt(path: str) -> None:
-    errors = run(_Flaky(path, fails=2), 2)
+    errors = run(Flaky(path, fails=2), 2)
     assert isinstance(errors[0], InDoubt)
     assert "idempotency key" in str(errors[0])
     assert errors[1] is None
 
 
 def test_a_disk_that_dies_after_a_failed_sync_leaves_all_in_doubt(path: str) -> None:
-    assert all(isinstance(error, InDoubt) for error in run(_Flaky(path, fails=1, dies=True), 3))
+    assert all(isinstance(error, InDoubt) for error in run(Flaky(path, fails=1, dies=True), 3))
 
 
 def test_a_disk_that_was_dead_before_is_no_doubt_at_all(path: str) -> None:
-    errors = run(_Flaky(path, fails=0, dies=True), 2)
+    errors = run(Flaky(path, fails=0, dies=True), 2)
     assert [type(error) for error in errors] == [Unavailable, Unavailable]
 
 

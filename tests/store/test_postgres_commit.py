@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
@@ -13,7 +13,9 @@ from sandbar.store.batch import InDoubt
 from sandbar.store.plan import Change
 from sandbar.store.postgres import session
 from sandbar.store.postgres.store import PostgresStore
-from tests.store.conftest import new_workspace
+from sandbar.store.trail import Seal
+from tests.store.conftest import Place, new_workspace
+from tests.store.noting import note
 from tests.store.proxy import Cut, Proxy
 from tests.store.writing import create, creating, current, together, write
 
@@ -112,6 +114,31 @@ def test_a_backend_killed_inside_a_batch_costs_nothing(store: Store, installed_a
     assert [future.exception() for future in futures] == [None] * 3
     assert store.point(ws, 1)[0].t == 4
     assert all(current(store, ws, id) for id in range(1, 5))
+
+
+def test_a_seal_is_synced_though_rows_are_not(postgres_place: Place) -> None:
+    """With it all that was committed before; rows of their own wait for no disk."""
+    store = postgres_place.open()
+    ws = new_workspace(store)
+
+    def following(last: Seal | None) -> Seal:
+        return Seal(last.number + 1 if last else 1, 1, 1, 1, 1, 1, b"")
+
+    with psycopg.connect(postgres_place.address, autocommit=True) as observer:
+
+        def synced_after(call: Callable[[], object]) -> int:
+            return sum(_is_synced_after(observer, call) for _ in range(20))
+
+        # Others may write or sync in between, so most are as good as all.
+        assert synced_after(lambda: store.trail.seal(ws, following)) >= 16
+        assert synced_after(lambda: store.trail.append([note(ws)])) <= 10
+
+
+def _is_synced_after(observer: psycopg.Connection[tuple[bool]], call: Callable[[], object]) -> bool:
+    call()
+    query = "SELECT pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()"
+    (is_synced,) = observer.execute(query).fetchall()[0]
+    return is_synced
 
 
 def _kill_writers(admin: str, ws: int) -> int:

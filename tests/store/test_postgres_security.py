@@ -14,8 +14,10 @@ from sandbar.store.api import Transaction
 from sandbar.store.plan import Change
 from sandbar.store.postgres.install import install
 from sandbar.store.postgres.store import PostgresStore
+from sandbar.store.trail import Seal
 from tests.postgres_server import PostgresServer
 from tests.store.conftest import Place, new_workspace
+from tests.store.noting import note
 from tests.store.writing import changing, write
 
 TABLES = [
@@ -29,6 +31,10 @@ TABLES = [
     "idempotency",
     "token",
     "job",
+    "audit",
+    "seal",
+    "bucket",
+    "key_use",
 ]
 
 Bare = psycopg.Connection[tuple[int]]
@@ -50,6 +56,10 @@ def spaces(postgres_place: Place) -> tuple[int, int]:
     for ws in spaces:
         write(store, ws, everything)
         write(store, ws, changing(1, ended=[(5, b"k")], begun=[(5, b"l")]))
+        store.trail.append([note(ws)])
+        store.trail.seal(ws, lambda last: Seal(1, store.trail.run, 1, 1, 1, 1, b""))
+        store.buckets.take(ws, 1, 1_000_000, 60)
+        store.key_uses.note_uses(ws, {1: 1})
     return spaces
 
 
@@ -92,6 +102,10 @@ FOREIGN_ROWS = {
     "secret": "VALUES (%s, 999, 1, '')",
     "idempotency": "VALUES (%s, '', 'foreign', '', '', 1)",
     "job": "VALUES (%s, 999, 0, NULL, NULL, 0)",
+    "audit": "VALUES (%s, 999, 1, 1, '', NULL, '', '', NULL, 1, NULL, 1, NULL)",
+    "seal": "VALUES (%s, 999, 1, 1, 1, 1, 1, '')",
+    "bucket": "VALUES (%s, 999, 1, 0)",
+    "key_use": "VALUES (%s, 999, 1)",
 }
 
 
@@ -121,6 +135,8 @@ def test_changes_and_deletions_pass_another_workspace_by(
         "DELETE FROM sandbar.secret",
         "UPDATE sandbar.job SET token = 7",
         "DELETE FROM sandbar.job",
+        "UPDATE sandbar.bucket SET full_us = 7",
+        "UPDATE sandbar.key_use SET at_us = 7",
     ):
         bare.execute(statement)
     with pytest.raises(errors.InsufficientPrivilege):
@@ -128,6 +144,9 @@ def test_changes_and_deletions_pass_another_workspace_by(
     bind(bare, foreign)
     assert seen(bare, "slot") == seen(bare, "secret") == seen(bare, "job") == {foreign}
     assert bare.execute("SELECT count(*) FROM sandbar.job WHERE token = 7").fetchone() == (0,)
+    for table, column in (("bucket", "full_us"), ("key_use", "at_us")):
+        query = f"SELECT count(*) FROM sandbar.{table} WHERE {column} = 7"
+        assert bare.execute(query).fetchone() == (0,)
     assert bare.execute("SELECT count(*) FROM sandbar.entity WHERE doc = 'mine'").fetchone() == (0,)
 
 
@@ -142,6 +161,15 @@ def test_changes_and_deletions_pass_another_workspace_by(
         "DELETE FROM sandbar.version",
         "DELETE FROM sandbar.past",
         "TRUNCATE sandbar.entity",
+        "UPDATE sandbar.audit SET is_success = 1",
+        "DELETE FROM sandbar.audit",
+        "TRUNCATE sandbar.audit",
+        "INSERT INTO sandbar.audit SELECT * FROM sandbar.audit "
+        "ON CONFLICT (ws, run, n) DO UPDATE SET code = 'other'",
+        "UPDATE sandbar.seal SET hash = ''",
+        "DELETE FROM sandbar.seal",
+        "DELETE FROM sandbar.bucket",
+        "DELETE FROM sandbar.key_use",
         "ALTER TABLE sandbar.entity DISABLE ROW LEVEL SECURITY",
         "DROP POLICY own ON sandbar.entity",
         "CREATE TABLE sandbar.mine (n int)",
@@ -206,10 +234,17 @@ def test_the_owner_of_the_tables_is_refused_though_no_superuser(fresh_postgres: 
     assert store.jobs.renew(ws, 1, claim.token, 60.0)
     store.jobs.release(ws, 1, claim.token)
     assert store.jobs.next_due_s() == 0.0
+    # Nor from listing and dropping workspaces.
+    other = store.create_workspace("two")
+    store.trail.append([note(ws), note(other)])
+    assert store.workspaces() == [(ws, "one"), (other, "two")]
+    store.drop_workspace("one")
+    assert store.workspaces() == [(other, "two")]
+    assert (store.trail.runs(ws), len(store.trail.runs(other))) == ([], 1)
     store.close()
 
 
-def test_only_the_servers_role_may_ask_for_the_jobs_of_all(fresh_postgres: str) -> None:
+def test_only_the_servers_role_may_reach_all_workspaces(fresh_postgres: str) -> None:
     install(fresh_postgres)
     _make_role(fresh_postgres, "test_stranger", "NOSUPERUSER")
     with psycopg.connect(fresh_postgres, autocommit=True) as connection:
@@ -221,6 +256,8 @@ def test_only_the_servers_role_may_ask_for_the_jobs_of_all(fresh_postgres: str) 
             "claim_jobs('me', '{1}', 1, '{}')",
             "renew_job(1, 1, 1, 1)",
             "release_job(1, 1, 1, 1)",
+            "all_workspaces()",
+            "drop_workspace('x', 1)",
         ):
             with pytest.raises(errors.InsufficientPrivilege):
                 connection.execute(f"SELECT sandbar.{call}")

@@ -54,8 +54,14 @@ def zorp(address: str) -> Iterator[sandbar.Database]:
 
 def context_of(db: sandbar.Database, role: Role = "admin") -> Context:
     """What a verb is given when somebody of that role calls it."""
-    caller = Caller(f"test-{role}", role, db.workspace_name)
-    return Context(db.guarded(caller), base_catalogue(), engine=db.workflows)
+    caller = Caller(f"test-{role}", role, db.workspace_name, is_operator=role == "admin")
+    return Context(
+        db.guarded(caller),
+        base_catalogue(),
+        engine=db.workflows,
+        neighbours=db.neighbours,
+        audit=db.journal,
+    )
 
 
 @pytest.fixture

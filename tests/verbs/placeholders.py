@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -52,6 +53,21 @@ def _failed_validation(call: Call) -> int:
         return int(call("validation.run", {"class": "zorp/Boot"})["process-id"])
 
 
+def _key(call: Call) -> str:
+    call("key.mint", {"name": "laptop"})
+    return "laptop"
+
+
+def _new_workspace(call: Call) -> str:
+    return f"shop-{uuid4()}"
+
+
+def _workspace(call: Call) -> str:
+    name = _new_workspace(call)
+    call("workspace.create", {"name": name})
+    return name
+
+
 _MAKERS: dict[str, Callable[[Call], Any]] = {
     "<process>": _process,
     "<paused process>": _paused,
@@ -59,16 +75,22 @@ _MAKERS: dict[str, Callable[[Call], Any]] = {
     "<task>": _task,
     "<validation>": _validation,
     "<failed validation>": _failed_validation,
+    "<key>": _key,
+    "<new workspace>": _new_workspace,
+    "<workspace>": _workspace,
 }
 
 
 def filled(call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of an example with something real for each placeholder."""
-    return {name: _value(call, value) for name, value in arguments.items()}
+    """The arguments of an example with something real for each placeholder, the same for each."""
+    made: dict[str, Any] = {}
+    return {name: _value(call, value, made) for name, value in arguments.items()}
 
 
-def _value(call: Call, value: Any) -> Any:
+def _value(call: Call, value: Any, made: dict[str, Any]) -> Any:
     if isinstance(value, str) and value.startswith("<"):
         assert value in _MAKERS, f"nobody knows how to make {value}"
-        return _MAKERS[value](call)
+        if value not in made:
+            made[value] = _MAKERS[value](call)
+        return made[value]
     return value

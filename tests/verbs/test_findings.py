@@ -177,7 +177,7 @@ def test_a_deleted_entity_can_be_restored_and_the_refusal_says_so(call: Call) ->
 def test_nobody_learns_of_deleted_accounts(zorp: sandbar.Database, call: Call) -> None:
     made = add_account(zorp._workspace, "gone", role="reader").account
     zorp.update(made.entity_id, {"db/ident": "account/gone"})
-    zorp.delete(made.entity_id)
+    zorp.delete(made.entity_id, mode="cascade")
     for gone, never in (("account/gone", "account/none"), (made.entity_id, 999_999)):
         seen = refusal(call, "entity.find", {"entity": gone}, role="reader")
         unseen = refusal(call, "entity.find", {"entity": never}, role="reader")

@@ -8,8 +8,8 @@ from sandbar.access.accounts import (
     revoke,
     set_role,
 )
-from sandbar.access.again import caller_again
-from sandbar.access.callers import Access, Caller, Role, local_caller
+from sandbar.access.again import caller_again, remembered
+from sandbar.access.callers import Access, Caller, Limit, Role, Via, local_caller
 from sandbar.access.guard import (
     effects_guard,
     is_protected,
@@ -18,32 +18,73 @@ from sandbar.access.guard import (
     refuse_reserved_workflow,
 )
 from sandbar.access.guarded import Guarded
+from sandbar.access.keyring import Key, Minted, list_keys, mint, revoke_key, rotate
+from sandbar.access.keys import KEY_PREFIX
 from sandbar.access.metamodel import install_access
 from sandbar.access.processes import ProcessGuard, kept_classes
+from sandbar.access.rights import Grant, Rights
+from sandbar.access.scope import refuse_outside
 from sandbar.access.sign_in import Houses, sign_in, sign_in_at_once
+from sandbar.access.users import User, add_user, list_users
+from sandbar.access.workspaces import (
+    METAMODEL,
+    Neighbours,
+    WorkspaceView,
+    check_deletable,
+    create_workspace,
+    delete_workspace,
+    suspend_workspace,
+    views_of,
+    workspace_names,
+)
 
 __all__ = [
+    "KEY_PREFIX",
+    "METAMODEL",
     "Access",
     "Account",
     "Caller",
+    "Grant",
     "Guarded",
     "Houses",
+    "Key",
+    "Limit",
+    "Minted",
+    "Neighbours",
     "NewAccount",
     "ProcessGuard",
+    "Rights",
     "Role",
+    "User",
+    "Via",
+    "WorkspaceView",
     "add_account",
+    "add_user",
     "caller_again",
+    "check_deletable",
+    "create_workspace",
+    "delete_workspace",
     "effects_guard",
     "install_access",
     "is_protected",
     "kept_classes",
     "list_accounts",
+    "list_keys",
+    "list_users",
     "local_caller",
+    "mint",
     "protected_classes",
     "protected_roots",
+    "refuse_outside",
     "refuse_reserved_workflow",
+    "remembered",
     "revoke",
+    "revoke_key",
+    "rotate",
     "set_role",
     "sign_in",
     "sign_in_at_once",
+    "suspend_workspace",
+    "views_of",
+    "workspace_names",
 ]

@@ -1,42 +1,61 @@
-"""Service accounts: making, listing and revoking them, and their keys."""
+"""Service accounts: making, listing and revoking them; people can be revoked here, too."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import cast, get_args
 
 import msgspec
 
 from sandbar import clock
 from sandbar.access.callers import Role
+from sandbar.access.keyring import end_key, keep_key, keys_of
 from sandbar.access.keys import KEY_PREFIX, MINTED_START, check_chosen_key, key_digest, mint_key
 from sandbar.access.metamodel import (
     ACTIVE,
     API_KEY,
     CREATED_AT,
     EXPIRES_AT,
+    KEY,
+    OWNER,
     ROLES,
     SERVICE_ACCOUNT,
     SERVICE_NAME,
     install_access,
 )
-from sandbar.errors import Conflict, Incorrect, NotFound
-from sandbar.keywords import parse_keyword
+from sandbar.access.principals import (
+    LOCAL,
+    each_of,
+    find_account,
+    find_user,
+    known_role,
+    principal_name,
+    service_name,
+    short_name,
+)
+from sandbar.errors import Conflict, NotFound
 from sandbar.model import Create, Entity, Operation, Update, Workspace
 
-_NAMESPACE = "service"
-_LOCAL = "local"
-_PAGE = 500
+__all__ = [
+    "Account",
+    "NewAccount",
+    "account_of",
+    "add_account",
+    "end_keys_of",
+    "find_account",
+    "list_accounts",
+    "revoke",
+    "role_of",
+    "service_name",
+    "set_role",
+]
 
 ROLES_BY_STRENGTH: tuple[Role, ...] = ("admin", "writer", "reader")
 
 
 class Account(msgspec.Struct, frozen=True, rename="kebab"):
-    """A service account, without anything that is secret."""
+    """Somebody who may sign in, without anything that is secret."""
 
     entity_id: int
     name: str
-    role: Role | None
+    role: str | None
     is_active: bool
     created_at: str | None
     expires_at: str | None
@@ -54,52 +73,55 @@ def add_account(
     workspace: Workspace,
     name: str,
     api_key: str | None = None,
-    role: Role = "writer",
+    role: str = "writer",
     *,
     prefix: str = KEY_PREFIX,
-    principal: str = _LOCAL,
+    principal: str = LOCAL,
 ) -> NewAccount:
-    """Make an account with the chosen key, or with a minted one.
+    """Make an account with the chosen key, or with a minted one, which bears the account's name.
 
     An account that was revoked is given the new key and is active again; its old keys are not.
     """
-    _check_role(role)
     full_name = service_name(name)
     minted = mint_key(prefix) if api_key is None else None
     chosen = None if api_key is None else check_chosen_key(api_key)
     install_access(workspace)
 
     def work() -> int:
+        roles = [known_role(workspace, role)]
         known = find_account(workspace, full_name)
         if known is None:
-            operation: Operation = _creation(full_name, chosen, role)
+            operation: Operation = _creation(full_name, chosen, roles)
         elif known.get(ACTIVE) is True:
             raise Conflict(
                 "account.exists",
                 f"there is an account {full_name} already",
-                hint="revoke it first to give it a new key, or choose another name",
+                hint="revoke it first to give it a new key, or choose another name;"
+                f" `sandbar key mint --user {name}` gives it one more",
             )
         else:
-            slots = {ACTIVE: True, ROLES: [role], API_KEY: chosen, EXPIRES_AT: None}
+            end_keys_of(workspace, known, principal=principal)
+            slots = {ACTIVE: True, ROLES: roles, API_KEY: chosen, EXPIRES_AT: None}
             operation = Update(entity=known.entity_id, set=slots)
         written = workspace.transact([operation], principal=principal)
-        workspace.credentials.revoke_tokens(written.entity_id)
         if minted is not None:
-            workspace.credentials.keep_token(written.entity_id, key_digest(minted))
+            account = workspace.get(written.entity_id)
+            keep_key(workspace, short_name(full_name), account, minted, {}, principal=principal)
         return written.entity_id
 
     id = workspace.run(work, principal=principal, reason=f"account {full_name}")
-    token = minted or f"{_short(full_name)}:{chosen}"
+    token = minted or f"{short_name(full_name)}:{chosen}"
     return NewAccount(account_of(workspace.get(id)), token, minted is not None)
 
 
 def list_accounts(workspace: Workspace) -> list[Account]:
     """All service accounts, by name."""
     install_access(workspace)
-    return sorted((account_of(e) for e in _each_account(workspace)), key=lambda a: a.name)
+    found = map(account_of, each_of(workspace, SERVICE_ACCOUNT))
+    return sorted(found, key=lambda account: account.name)
 
 
-def revoke(workspace: Workspace, name_or_key: str, *, principal: str = _LOCAL) -> Account:
+def revoke(workspace: Workspace, name_or_key: str, *, principal: str = LOCAL) -> Account:
     """Let an account sign in no more; given a minted key, let only that key count no more."""
     install_access(workspace)
     if name_or_key.startswith(MINTED_START):
@@ -108,44 +130,36 @@ def revoke(workspace: Workspace, name_or_key: str, *, principal: str = _LOCAL) -
     workspace.transact(
         [Update(entity=account.entity_id, set={ACTIVE: False})],
         principal=principal,
-        reason=f"account {account[SERVICE_NAME]} revoked",
+        reason=f"account {principal_name(account)} revoked",
     )
     return account_of(workspace.get(account.entity_id))
 
 
-def set_role(workspace: Workspace, name: str, role: Role, *, principal: str = _LOCAL) -> Account:
+def set_role(workspace: Workspace, name: str, role: str, *, principal: str = LOCAL) -> Account:
     """Give an account another role."""
-    _check_role(role)
     install_access(workspace)
+    roles = [known_role(workspace, role)]
     account = _known_account(workspace, name)
-    operation = Update(entity=account.entity_id, set={ROLES: [role]})
+    operation = Update(entity=account.entity_id, set={ROLES: roles})
     workspace.transact([operation], principal=principal)
     return account_of(workspace.get(account.entity_id))
 
 
-def service_name(name: str) -> str:
-    """`claude` is short for `service/claude`."""
-    keyword = parse_keyword(name)
-    return keyword if "/" in keyword else f"{_NAMESPACE}/{keyword}"
-
-
-def find_account(workspace: Workspace, name: str) -> Entity | None:
-    """What has this service name: as it is written, or in the usual namespace."""
-    keyword = parse_keyword(name)
-    for spelled in dict.fromkeys((service_name(keyword), keyword)):
-        try:
-            return workspace.get({SERVICE_NAME: spelled})
-        except NotFound:
-            continue
-    return None
+def end_keys_of(workspace: Workspace, holder: Entity, *, principal: str) -> None:
+    """Inside `run`: no key that somebody has had so far counts any more."""
+    for key in keys_of(workspace, holder):
+        end_key(workspace, key, principal=principal)
+    # Keys of a version before they had names belong to the account itself.
+    workspace.credentials.revoke_tokens(holder.entity_id)
 
 
 def account_of(entity: Entity) -> Account:
     """An account as it may be shown."""
+    custom = [role for role in entity.get(ROLES) or () if role not in ROLES_BY_STRENGTH]
     return Account(
         entity.entity_id,
-        entity[SERVICE_NAME],
-        role_of(entity),
+        principal_name(entity),
+        ", ".join(filter(None, (role_of(entity), *custom))) or None,
         entity.get(ACTIVE) is True,
         entity.get(CREATED_AT),
         entity.get(EXPIRES_AT),
@@ -153,25 +167,26 @@ def account_of(entity: Entity) -> Account:
 
 
 def role_of(entity: Entity) -> Role | None:
-    """The strongest of an account's roles."""
+    """The strongest of an account's built-in roles."""
     held = entity.get(ROLES) or ()
     return next((role for role in ROLES_BY_STRENGTH if role in held), None)
 
 
-def _creation(full_name: str, chosen: str | None, role: Role) -> Create:
+def _creation(full_name: str, chosen: str | None, roles: list[str]) -> Create:
     slots = {
         SERVICE_NAME: full_name,
         ACTIVE: True,
-        ROLES: [role],
+        ROLES: roles,
         CREATED_AT: clock.instant_text(clock.now_us()),
     }
-    if chosen is not None:
-        slots[API_KEY] = chosen
-    return Create(class_=SERVICE_ACCOUNT, slots=slots)
+    return Create(
+        class_=SERVICE_ACCOUNT, slots=slots if chosen is None else slots | {API_KEY: chosen}
+    )
 
 
 def _known_account(workspace: Workspace, name: str) -> Entity:
-    found = find_account(workspace, name)
+    """The program of that name, or else the person."""
+    found = find_account(workspace, name) or find_user(workspace, name)
     if found is None:
         raise NotFound(
             "account.unknown",
@@ -192,31 +207,13 @@ def _revoke_key(workspace: Workspace, key: str, principal: str) -> Account:
             hint="give the whole key, or the account's name to revoke the account",
         )
 
-    def work() -> None:
+    def work() -> int:
+        holder = workspace.get(token.id)
+        if holder.class_ == KEY:
+            end_key(workspace, holder, principal=principal)
+            return workspace.get(holder[OWNER]).entity_id
         workspace.credentials.revoke_token(token.id, digest)
+        return token.id
 
-    workspace.run(work, principal=principal, reason="a key was revoked")
-    return account_of(workspace.get(token.id))
-
-
-def _each_account(workspace: Workspace) -> Iterator[Entity]:
-    cursor = None
-    while True:
-        page = workspace.query(SERVICE_ACCOUNT, limit=_PAGE, cursor=cursor)
-        yield from page.items
-        cursor = page.cursor
-        if cursor is None:
-            return
-
-
-def _check_role(role: str) -> None:
-    if role not in get_args(Role):
-        raise Incorrect(
-            "account.role",
-            f"{role[:40]!r} is no role",
-            hint=f"one of {', '.join(cast(tuple[str, ...], get_args(Role)))}",
-        )
-
-
-def _short(full_name: str) -> str:
-    return full_name.removeprefix(f"{_NAMESPACE}/")
+    id = workspace.run(work, principal=principal, reason="a key was revoked")
+    return account_of(workspace.get(id))

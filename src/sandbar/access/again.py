@@ -5,33 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sandbar import clock
-from sandbar.access.accounts import role_of
+from sandbar.access.admission import admit
 from sandbar.access.callers import Caller, local_caller
-from sandbar.access.metamodel import ACTIVE, EXPIRES_AT
-from sandbar.errors import Forbidden, NotFound
+from sandbar.errors import Forbidden, NotFound, Unauthenticated
 from sandbar.model import Workspace
 
 
 def caller_again(
     workspace: Workspace, workspace_name: str, principal: str, kept: Mapping[str, Any] | None
 ) -> Caller:
-    """Whoever asked, with the role that the account has now; refused if it has none any more."""
+    """Whoever asked, with the rights that the account and the key have now; refused if none."""
     if kept is None:
         raise _gone(principal)  # nobody's: it was started by what another process did
     account_id = kept.get("account")
     if account_id is None:
         return local_caller(workspace_name, principal)
+    key_id = kept.get("key")
     try:
-        account = workspace.get(int(account_id))
-    except NotFound:
+        holder = workspace.get(int(account_id if key_id is None else key_id))
+        caller = admit(workspace, workspace_name, holder, kept.get("via") or "service-key").caller
+    except (NotFound, Unauthenticated, Forbidden):
         raise _gone(principal) from None
-    role = role_of(account)
-    expires = account.get(EXPIRES_AT)
-    is_over = expires is not None and clock.us_of_text(expires) <= (clock.now_us())
-    if account.get(ACTIVE) is not True or role is None or is_over:
-        raise _gone(principal)
-    return Caller(principal, role, workspace_name, account.entity_id)
+    if caller.account_id != int(account_id) or caller.key_id != key_id:
+        raise _gone(principal)  # the key is somebody else's by now, or no key
+    return caller
+
+
+def remembered(caller: Caller) -> dict[str, Any]:
+    """What is kept of whoever asks, to be them again later."""
+    return {
+        "account": caller.account_id,
+        "role": caller.role,
+        "key": caller.key_id,
+        "via": caller.via,
+    }
 
 
 def _gone(principal: str) -> Forbidden:

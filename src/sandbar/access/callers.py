@@ -1,4 +1,4 @@
-"""Who is asking: the principal that history names, and the role that says what it may do."""
+"""Who is asking: the principal that history names, and the rights that say what it may do."""
 
 from __future__ import annotations
 
@@ -6,30 +6,49 @@ from typing import Literal
 
 import msgspec
 
-Role = Literal["reader", "writer", "admin"]
-Access = Literal["read", "write", "admin"]
+from sandbar.access.rights import ACCESS_OF_ROLE, Access, Rights, Role, rights_of_role
 
-_GRANTS: dict[Role, frozenset[Access]] = {
-    "reader": frozenset({"read"}),
-    "writer": frozenset({"read", "write"}),
-    "admin": frozenset({"read", "write", "admin"}),
-}
+Via = Literal["local", "api-key", "service-key"]
+
+__all__ = ["Access", "Caller", "Limit", "Role", "Via", "local_caller"]
+
+_NOTHING = Rights()
+
+
+class Limit(msgspec.Struct, frozen=True):
+    """How often somebody may ask; whoever has the same bucket shares it."""
+
+    per_minute: int
+    burst: int
+    bucket_id: int  # of a key, or of an account that has none
 
 
 class Caller(msgspec.Struct, frozen=True):
     """An identified caller in one workspace."""
 
     principal: str
-    role: Role
+    role: Role  # the strongest built-in one that the rights amount to
     workspace: str
     account_id: int | None = None  # None: the local user of the library or the command line
-    expires_us: int | None = None  # when the account ends, if it does
+    expires_us: int | None = None  # when the account or the key ends, if it does
+    key_id: int | None = None  # the auth/Key, if it signed in with one
+    key: str | None = None  # its name
+    via: Via = "local"
+    rights: Rights = _NOTHING  # if nothing is said: those of the role
+    limit: Limit | None = None
+    is_operator: bool = False  # an admin of the server's own workspace: may see to the others
+    rests_on: frozenset[int] = frozenset()  # the entities that make them who they are
+
+    def __post_init__(self) -> None:
+        """Rights that nobody has named are those of the role."""
+        if self.rights is _NOTHING:
+            msgspec.structs.force_setattr(self, "rights", rights_of_role(self.role))
 
     def may(self, access: Access) -> bool:
         """Whether the role grants this kind of access."""
-        return access in _GRANTS[self.role]
+        return access in ACCESS_OF_ROLE[self.role]
 
 
 def local_caller(workspace: str, principal: str = "local") -> Caller:
     """Whoever can open the database file may do everything in it."""
-    return Caller(principal, "admin", workspace)
+    return Caller(principal, "admin", workspace, is_operator=True)

@@ -1,8 +1,8 @@
-"""What a role may not touch, whichever verb or operation it comes by.
+"""What somebody may not touch, whichever verb or operation it comes by.
 
 Accounts, roles and whatever else descends from a class of the namespace `auth` belong to admins. So
 does the metamodel that exists: a writer may add classes and properties, but only such as cannot
-change what others mean.
+change what others mean. A key or a role may be limited to classes besides.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 from sandbar.access.callers import Caller
 from sandbar.access.metamodel import NAMESPACE
 from sandbar.access.processes import ProcessGuard
+from sandbar.access.rights import rights_of_role
+from sandbar.access.scope import Reach, is_within, reach_of, refuse_outside
 from sandbar.errors import Forbidden
 from sandbar.model import Guard, Introspection, Touched
 
@@ -24,8 +26,7 @@ _RESERVED = frozenset(
 
 def is_protected(name: str) -> bool:
     """Whether a class or slot is one of access."""
-    namespace = name.removeprefix(":").partition("/")[0]
-    return namespace.partition(".")[0] == NAMESPACE
+    return _namespace(name) == NAMESPACE
 
 
 def protected_roots(schema: Introspection) -> frozenset[str]:
@@ -68,33 +69,57 @@ def names_protected_slot(given: Any) -> bool:
     return False
 
 
-class RoleGuard:
-    """Refuses what the caller's role may not change."""
+class RightsGuard:
+    """Refuses what somebody may not change who is no admin of everything."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
 
     def admit(self, kinds: frozenset[str], *, is_new: bool = False) -> None:
-        """No work on anything of access, not even such as would change nothing."""
+        """No work on what is kept from them, not even such as would change nothing."""
         del is_new
-        if any(map(is_protected, kinds)):
+        if not self._reach.governs_access and any(map(is_protected, kinds)):
             raise refuse_protected()
+        if not is_within(kinds, self._reach.write):
+            raise refuse_outside("an entity of this class")
 
-    def touch(self, touched: Touched) -> None:
-        """Whether this change may be made."""
-        if not self._caller.may("write"):
-            raise refuse_writing()
-        self.admit(touched.kinds)
-        if any(kind.partition("/")[0] == _PACKS for kind in touched.kinds):
+    def admit_purge(self, kinds: frozenset[str]) -> None:
+        """Whether an entity may be changed or purged, by what it is; it may be gone already."""
+        self.admit(kinds)
+        if not self._reach.governs_packs and any(_namespace(kind) == _PACKS for kind in kinds):
             raise Forbidden(
                 "entity.protected",
                 "packs are loaded and changed by admins only",
                 hint="ask an admin; on the server's machine `sandbar pack add` does it",
             )
-        if touched.ident != touched.ident_before and _is_reserved(touched.ident):
+
+    def touch(self, touched: Touched) -> None:
+        """Whether this change may be made."""
+        reach = self._reach
+        if not reach.may_write:
+            raise refuse_writing()
+        self.admit_purge(touched.kinds)
+        if touched.ident != touched.ident_before and self._is_kept(touched.ident):
             raise _admins_only(f"the name {touched.ident} is reserved")
         if touched.is_definition:
-            _check_definition(touched)
+            self._check_definition(touched)
+
+    def _is_kept(self, ident: str | None) -> bool:
+        """Whether a name is one that they may not give."""
+        if ident is None or _namespace(ident) not in _RESERVED:
+            return False
+        return not (_namespace(ident) == NAMESPACE and self._reach.governs_access)
+
+    def _check_definition(self, touched: Touched) -> None:
+        name = touched.ident_before or touched.ident or f"#{touched.id}"
+        # Whoever may change classes may not change those of the house, nor build on access.
+        is_ours = _namespace(name) in _RESERVED
+        if touched.existed and (is_ours or not self._reach.governs_schema):
+            raise _admins_only(
+                f"{name} exists: only admins change or delete classes and properties"
+            )
+        for mentioned in _protected(touched.mentions):
+            raise _admins_only(f"only admins build upon {mentioned}")
 
 
 def refuse_writing() -> Forbidden:
@@ -106,27 +131,26 @@ def refuse_writing() -> Forbidden:
     )
 
 
-def _check_definition(touched: Touched) -> None:
-    if touched.existed:
-        name = touched.ident_before or touched.ident or f"#{touched.id}"
-        raise _admins_only(f"{name} exists: only admins change or delete classes and properties")
-    for name in _protected(touched.mentions):
-        raise _admins_only(f"only admins build upon {name}")
-
-
 def _protected(names: Iterable[str]) -> Iterator[str]:
     return (name for name in sorted(names) if is_protected(name))
 
 
 def refuse_reserved_workflow(caller: Caller, name: str) -> None:
-    """Names of the house are given by admins and packs only, to workflows as to all else."""
-    namespace = name.removeprefix(":").partition("/")[0].partition(".")[0]
-    if not caller.may("admin") and namespace in _RESERVED | {"task", "validation", "prompt"}:
+    """Names of the house are given by admins and packs only, to workflows as to all else.
+
+    Effects write what any writer may write, so only such as may all of that define them.
+    """
+    if caller.may("admin"):
+        return
+    if _namespace(name) in _RESERVED | {"task", "validation", "prompt"}:
         raise _admins_only(f"the name {name[:80]} is reserved")
+    everything = reach_of(caller.rights, "entity", "entity")
+    if everything.write or not everything.may_write:
+        raise refuse_outside("whatever the effects of a workflow may write")
 
 
-def _is_reserved(ident: str | None) -> bool:
-    return ident is not None and ident.partition("/")[0].partition(".")[0] in _RESERVED
+def _namespace(name: str) -> str:
+    return name.removeprefix(":").partition("/")[0].partition(".")[0]
 
 
 def _admins_only(message: str) -> Forbidden:
@@ -139,4 +163,8 @@ def _admins_only(message: str) -> Forbidden:
 
 def effects_guard(workspace: str) -> Guard:
     """What the effects of transitions and activities may change: what a writer may."""
-    return ProcessGuard(RoleGuard(Caller("effects", "writer", workspace)))
+    del workspace
+    return _EFFECTS
+
+
+_EFFECTS = ProcessGuard(RightsGuard(reach_of(rights_of_role("writer"), "entity", "entity")))

@@ -14,6 +14,7 @@ CHOSEN_KEY_MIN = 8
 CHOSEN_KEY_MAX = 255
 
 _MINTED_BYTES = 32
+_SHOWN_DIGITS = 6
 _PREFIX = re.compile(r"sk-(?:[a-z0-9]+-)*")
 _CHOSEN = re.compile(r"[\x21-\x7e]+")
 
@@ -27,6 +28,11 @@ def mint_key(prefix: str = KEY_PREFIX) -> str:
             hint=f"for example {KEY_PREFIX}",
         )
     return prefix + secrets.token_hex(_MINTED_BYTES)
+
+
+def shown_part(key: str) -> str:
+    """How a minted key begins: enough to tell it from others, and no help in guessing it."""
+    return key[: -2 * _MINTED_BYTES + _SHOWN_DIGITS]
 
 
 def key_digest(key: str) -> bytes:

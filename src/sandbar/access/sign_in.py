@@ -11,45 +11,53 @@ made it; but while a workspace stands still, that look is one statement.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import NamedTuple
 
 from sandbar import clock
-from sandbar.access.accounts import find_account, role_of, service_name
+from sandbar.access.admission import Admitted, admit, refused, refused_key
 from sandbar.access.callers import Caller
 from sandbar.access.keys import MINTED_START, key_digest
-from sandbar.access.metamodel import ACTIVE, API_KEY, EXPIRES_AT, SERVICE_ACCOUNT, SERVICE_NAME
+from sandbar.access.metamodel import (
+    API_KEY,
+    KEY_NAME,
+    OWNER,
+    SERVICE_ACCOUNT,
+    SERVICE_NAME,
+    USER_NAME,
+)
+from sandbar.access.principals import service_name, user_name
+from sandbar.access.roles import is_kind
 from sandbar.access.verdicts import MustCheck, Verdicts
-from sandbar.errors import Forbidden, Incorrect, NotFound, Unauthenticated
+from sandbar.errors import Incorrect, NotFound, Unauthenticated
+from sandbar.keywords import parse_keyword
 from sandbar.model import Entity, Standing, Workspace
 
 TOKEN_MAX = 600  # a name and a key, each of at most 255 characters
 _SEEN_MAX = 4096
 _SCHEME = "bearer"
+_BLANKS = " \t"  # what HTTP calls white space; others that Python would strip are part of a token
 _HINT = "send `Authorization: Bearer NAME:KEY`; `sandbar account add NAME` makes a key"
 
 
 class _Seen(NamedTuple):
     """A token that was right while its workspace stood like this."""
 
-    caller: Caller
+    admitted: Admitted
     workspace: Workspace
     standing: Standing
-    account: Entity
     proof: bytes | str  # the digest of the minted key, or the hash of the chosen one
 
     def still_holds(self) -> bool:
-        """Whether the account and its key are what they were, whatever else has happened."""
-        credentials, id = self.workspace.credentials, self.account.entity_id
+        """Whether the key and all that the verdict rests on are what they were."""
+        credentials = self.workspace.credentials
         if isinstance(self.proof, bytes):
             token = credentials.token(self.proof)
             is_same_key = token is not None and not token.is_revoked
         else:
-            is_same_key = credentials.hash_of(id, API_KEY) == self.proof
-        try:
-            return is_same_key and self.workspace.get(id).t == self.account.t
-        except NotFound:
-            return False
+            account_id = self.admitted.caller.account_id
+            assert account_id is not None
+            is_same_key = credentials.hash_of(account_id, API_KEY) == self.proof
+        return is_same_key and self.admitted.still_holds(self.workspace)
 
 
 class Houses:
@@ -66,15 +74,19 @@ class Houses:
         seen = self._seen.get(case)
         if seen is None:
             return None
-        standing = seen.workspace.standing()
+        try:
+            standing = seen.workspace.standing()
+        except NotFound:  # it was deleted
+            self._seen.pop(case, None)
+            return None
         if standing != seen.standing:
             if not seen.still_holds():
                 return None
             self._seen[case] = seen._replace(standing=standing)
-        expires_us = seen.caller.expires_us
-        if expires_us is not None and clock.now_us() >= expires_us:
+        caller = seen.admitted.caller
+        if caller.expires_us is not None and clock.now_us() >= caller.expires_us:
             return None
-        return seen.caller
+        return caller
 
     def remember(self, case: bytes, seen: _Seen) -> None:
         """Keep who it was; when there are too many, all are asked anew."""
@@ -106,20 +118,20 @@ def _sign_in(houses: Houses, authorization: str | None, *, at_once: bool) -> Cal
     if not colon:
         seen = _by_minted_key(houses, token, None)
         if seen is None:
-            raise _refused("auth.unknown")
+            raise refused("auth.unknown")
     else:
         seen = _by_minted_key(houses, key, name) if key.startswith(MINTED_START) else None
         seen = seen or _by_chosen_key(houses, name, key, at_once=at_once)
     houses.remember(case, seen)
-    return seen.caller
+    return seen.admitted.caller
 
 
 def bearer_token(authorization: str | None) -> str:
     """The token of a header: `<name>:<key>`, or a minted key."""
-    if authorization is None or not authorization.strip():
+    if authorization is None or not authorization.strip(_BLANKS):
         raise Unauthenticated("auth.missing", "Bearer token required", hint=_HINT)
-    scheme, _, token = authorization.strip().partition(" ")
-    token = token.strip()
+    scheme, _, token = authorization.strip(_BLANKS).partition(" ")
+    token = token.strip(_BLANKS)
     name, colon, key = token.removeprefix(":").partition(":")
     is_shaped = bool(name and key) if colon else token.startswith(MINTED_START)
     if scheme.lower() != _SCHEME or len(token) > TOKEN_MAX or not is_shaped:
@@ -133,84 +145,73 @@ def _by_minted_key(houses: Houses, key: str, name: str | None) -> _Seen | None:
     token = houses.workspace_named(houses.default).credentials.token(digest)
     if token is None:
         return None
-    workspace = houses.workspace_named(token.workspace)
-    standing = workspace.standing()
+    try:
+        workspace = houses.workspace_named(token.workspace)
+        standing = workspace.standing()
+    except NotFound:  # it has just been deleted
+        return None
     # Again, now that we know how the workspace stood: it may have been revoked in between.
     token = workspace.credentials.token(digest)
     if token is None:
         return None
     if token.is_revoked:
-        raise Forbidden(
-            "auth.revoked", "this key has been revoked", hint="ask an admin for a new one"
-        )
+        raise refused_key()
     try:
-        account = workspace.get(token.id)
+        holder = workspace.get(token.id)
     except NotFound:
-        raise _refused("auth.unknown") from None
-    if name is not None and not _is_named(account, name):
-        raise _refused("auth.mismatch")
-    return _admit(workspace, token.workspace, account, standing, digest)
+        raise refused("auth.unknown") from None
+    if name is not None and not _is_named(workspace, holder, name):
+        raise refused("auth.mismatch")
+    is_own = token.workspace == houses.default
+    admitted = admit(workspace, token.workspace, holder, "api-key", is_own=is_own)
+    return _Seen(admitted, workspace, standing, digest)
 
 
 def _by_chosen_key(houses: Houses, name: str, key: str, *, at_once: bool) -> _Seen:
     workspace = houses.workspace_named(houses.default)
     standing = workspace.standing()
-    account = _find(workspace, name)
-    hashed = None
-    if account is not None:
-        hashed = workspace.credentials.hash_of(account.entity_id, API_KEY)
+    id, hashed = _account(workspace, name)
     if not houses.verdicts.is_right(name, hashed, key, at_once=at_once):
-        raise _refused("auth.unknown" if account is None else "auth.mismatch")
-    assert account is not None and hashed is not None
-    return _admit(workspace, houses.default, account, standing, hashed)
+        raise refused("auth.unknown" if id is None else "auth.mismatch")
+    assert id is not None and hashed is not None
+    account = _still_named(workspace, id, name)
+    admitted = admit(workspace, houses.default, account, "service-key", is_own=True)
+    return _Seen(admitted, workspace, standing, hashed)
 
 
-def _find(workspace: Workspace, name: str) -> Entity | None:
+def _account(workspace: Workspace, name: str) -> tuple[int | None, str | None]:
+    """Who has this name, and the hash of their key.
+
+    Nobody takes as many statements as somebody: on a database that is away, each one shows.
+    """
+    credentials = workspace.credentials
+    try:
+        spellings = (service_name(name), parse_keyword(name))
+        ids = [credentials.holder_of(SERVICE_NAME, spelled) for spelled in spellings]
+        id = next((one for one in ids if one is not None), None)
+        return id, credentials.hash_of(id or 0, API_KEY)
+    except (NotFound, Incorrect):
+        return None, None  # no access was ever installed here, or this is no name
+
+
+def _still_named(workspace: Workspace, id: int, name: str) -> Entity:
     """The account of that name; whatever else has such a slot is none."""
     try:
-        found = find_account(workspace, name)
-    except (NotFound, Incorrect):
-        return None  # no access was ever installed here, or this is no name
-    return found if found is not None and _is_account(workspace, found) else None
+        account = workspace.get(id)
+    except NotFound:
+        raise refused("auth.unknown") from None
+    is_named = account.get(SERVICE_NAME) in (service_name(name), parse_keyword(name))
+    if not is_named or not is_kind(workspace, account, SERVICE_ACCOUNT):
+        raise refused("auth.unknown")
+    return account
 
 
-def _is_account(workspace: Workspace, entity: Entity) -> bool:
-    return entity.class_ == SERVICE_ACCOUNT or workspace.schema().is_kind(
-        entity.class_, SERVICE_ACCOUNT
-    )
-
-
-def _is_named(account: Entity, name: str) -> bool:
+def _is_named(workspace: Workspace, holder: Entity, name: str) -> bool:
+    """Whether the name before the key is the key's own, or that of whoever it belongs to."""
     try:
-        return account.get(SERVICE_NAME) in (name, service_name(name))
-    except Incorrect:
+        spelled = {SERVICE_NAME: (name, service_name(name)), USER_NAME: (name, user_name(name))}
+        owner = workspace.get(holder[OWNER]) if OWNER in holder.slots else holder
+    except (Incorrect, NotFound):
         return False
-
-
-def _admit(
-    workspace: Workspace,
-    workspace_name: str,
-    account: Entity,
-    standing: Standing,
-    proof: bytes | str,
-) -> _Seen:
-    """The key is right; now whether the account may sign in."""
-    role = role_of(account)
-    if not _is_account(workspace, account):
-        raise _refused("auth.unknown")
-    if account.get(ACTIVE) is not True or role is None:
-        raise _refused("auth.inactive")
-    expires_us = _instant_us(account.get(EXPIRES_AT))
-    if expires_us is not None and clock.now_us() >= expires_us:
-        raise _refused("auth.expired")
-    caller = Caller(account[SERVICE_NAME], role, workspace_name, account.entity_id, expires_us)
-    return _Seen(caller, workspace, standing, account, proof)
-
-
-def _instant_us(text: str | None) -> int | None:
-    return None if text is None else clock.instant_us(datetime.fromisoformat(text))
-
-
-def _refused(code: str) -> Unauthenticated:
-    """All that is wrong with a token reads alike; the code is for the log."""
-    return Unauthenticated(code, "invalid token", hint=_HINT)
+    is_owners = any(owner.get(slot) in names for slot, names in spelled.items())
+    return is_owners or holder.get(KEY_NAME) == name

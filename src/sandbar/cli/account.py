@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sandbar.cli.calling import opened, settings_of
 from sandbar.cli.options import DatabaseOption, WorkspaceOption
 
-
-class RoleName(StrEnum):
-    """What an account may do."""
-
-    READER = "reader"
-    WRITER = "writer"
-    ADMIN = "admin"
-
+if TYPE_CHECKING:
+    from sandbar.access import Account, User
 
 account_app = typer.Typer(no_args_is_help=True, help="Accounts: who may sign in, and as what.")
 
@@ -30,26 +24,45 @@ def add(
         typer.Option("--api-key", metavar="KEY", help="A key of your own. Else one is minted."),
     ] = None,
     role: Annotated[
-        RoleName,
+        str,
         typer.Option(
             "--role",
-            help="A reader reads, a writer also changes data and adds classes, an admin does all.",
+            metavar="ROLE",
+            help="A reader reads, a writer also changes data and adds classes, an admin does all;"
+            " or a role of your own.",
         ),
-    ] = RoleName.WRITER,
+    ] = "writer",
+    person: Annotated[
+        bool,
+        typer.Option("--person", help="Somebody, and no program: keys are minted for them."),
+    ] = False,
+    email: Annotated[
+        str | None,
+        typer.Option("--email", metavar="ADDRESS", help="Of a person.", show_default=False),
+    ] = None,
     database: DatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Make an account; a minted key is shown this once."""
     from rich.console import Console
 
-    from sandbar.access import add_account
-    from sandbar.database import open_database
-    from sandbar.settings import Settings
+    from sandbar.access import add_account, add_user
 
-    settings = Settings.from_environment(database=database, workspace=workspace)
-    with open_database(settings.database, settings.workspace) as db:
-        made = add_account(db.workspace, name, api_key, role.value, prefix=settings.key_prefix)
+    if person and api_key is not None:
+        raise typer.BadParameter("a person has no key of their own choice; see sandbar key mint")
+    if email is not None and not person:
+        raise typer.BadParameter("--email goes with --person")
+    settings = settings_of(database, workspace)
     console = Console(highlight=False, soft_wrap=True, markup=False)
+    with opened(settings) as db:
+        if person:
+            user = add_user(db.workspace, name, email=email, role=role)
+        else:
+            made = add_account(db.workspace, name, api_key, role, prefix=settings.key_prefix)
+    if person:
+        console.print(f"{user.name} is known here as {role}. A key for them:")
+        console.print(f"    sandbar key mint --name NAME --user {name}")
+        return
     console.print(f"{made.account.name} may sign in as {role}.")
     console.print("Its key, shown only now:" if made.is_minted else "Its token:")
     console.print(f"    export SANDBAR_TOKEN={shlex.quote(made.token)}")
@@ -58,28 +71,31 @@ def add(
 
 @account_app.command("list")
 def list_all(database: DatabaseOption = None, workspace: WorkspaceOption = None) -> None:
-    """The accounts of a workspace."""
+    """The programs and the people of a workspace."""
     from rich.console import Console
     from rich.table import Table
 
-    from sandbar.access import list_accounts
-    from sandbar.database import open_database
-    from sandbar.settings import Settings
+    from sandbar.access import list_accounts, list_users
 
-    settings = Settings.from_environment(database=database, workspace=workspace)
-    with open_database(settings.database, settings.workspace) as db:
+    with opened(settings_of(database, workspace)) as db:
         accounts = list_accounts(db.workspace)
+        users = list_users(db.workspace)
+    table = Table("name", "role", "active", "since", "until", box=None, pad_edge=False)
+    table.header_style = "bold"
+    for one in accounts:
+        table.add_row(one.name, one.role or "none", *_life(one))
+    for user in users:
+        role = ", ".join(user.roles) or "none"
+        table.add_row(user.name, f"{role}, owner" if user.is_owner else role, *_life(user))
+    Console(highlight=False, markup=False, soft_wrap=True).print(table)
     if not accounts:
         Console(stderr=True, highlight=False).print("No accounts yet: sandbar account add NAME")
-        return
-    table = Table("name", "role", "active", "since", "until", box=None, pad_edge=False)
-    for one in accounts:
-        active = "yes" if one.is_active else "no"
-        times = [
-            (moment or "")[:16].replace("T", " ") for moment in (one.created_at, one.expires_at)
-        ]
-        table.add_row(one.name, one.role or "none", active, *times)
-    Console(highlight=False, markup=False, soft_wrap=True).print(table)
+
+
+def _life(one: Account | User) -> list[str]:
+    """Whether it may sign in, since when and until when."""
+    times = ((at or "")[:16].replace("T", " ") for at in (one.created_at, one.expires_at))
+    return ["yes" if one.is_active else "no", *times]
 
 
 @account_app.command("revoke")
@@ -92,11 +108,8 @@ def revoke_one(
     from rich.console import Console
 
     from sandbar.access import revoke
-    from sandbar.database import open_database
-    from sandbar.settings import Settings
 
-    settings = Settings.from_environment(database=database, workspace=workspace)
-    with open_database(settings.database, settings.workspace) as db:
+    with opened(settings_of(database, workspace)) as db:
         account = revoke(db.workspace, name)
     console = Console(highlight=False, markup=False)
     if name.startswith("sk-"):

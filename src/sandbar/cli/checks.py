@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from sandbar import clock
+from sandbar.cli.next_steps import has_account
 from sandbar.cli.ports import take_port
 from sandbar.database import Database, examine_database, open_database
 from sandbar.errors import NotFound, Problem, Unavailable
@@ -133,13 +134,14 @@ def _counted(db: Database, class_: str) -> str:
 
 
 def _accounts(db: Database) -> Check:
-    try:
-        number = _counted(db, "auth/ServiceAccount")
-    except NotFound:  # a workspace from before there were accounts
-        number = "0"
-    if number == "0":
+    if not has_account(db):
         return Check("warn", "accounts", "nobody can sign in yet", "sandbar account add NAME")
-    return Check("ok", "accounts", number)
+    try:
+        people = _counted(db, "auth/User")
+    except NotFound:  # a workspace from before there were people
+        people = "no"
+    programs = _counted(db, "auth/ServiceAccount")
+    return Check("ok", "accounts", f"{programs} programs, {people} people")
 
 
 def _port(settings: Settings) -> Check:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 NAME = "sandbar"
 VARIABLE = "SANDBAR_TOKEN"
 PRINTED_URL = "http://localhost:8080/mcp"
+PRINTED_KEY = "sk-sand-…"
 _INPUT = "sandbar-token"
 
 
@@ -19,6 +20,13 @@ class Snippet(NamedTuple):
     text: str
 
 
+class Server(NamedTuple):
+    """What clients talk to: its name in their files, and its URL."""
+
+    name: str
+    url: str
+
+
 class Launch(NamedTuple):
     """How a client starts us itself."""
 
@@ -27,15 +35,15 @@ class Launch(NamedTuple):
     environment: dict[str, str]
 
 
-def claude_code(url: str, token: str | None) -> list[Snippet]:
+def claude_code(server: Server, token: str | None) -> list[Snippet]:
     """Claude Code: a command, or the file that a project shares."""
     # Double quotes: without a token the shell puts in the variable's value.
     secret = f"${VARIABLE}" if token is None else _in_double_quotes(token)
-    command = f"claude mcp add --transport http {NAME} {shlex.quote(url)}"
-    server = _http(url, token or f"${{{VARIABLE}}}", type="http")
+    command = f"claude mcp add --transport http {server.name} {shlex.quote(server.url)}"
+    entry = _http(server.url, token or f"${{{VARIABLE}}}", type="http")
     return [
         Snippet("in a shell", f'{command} --header "Authorization: Bearer {secret}"'),
-        Snippet("or in the project's .mcp.json", _json({"mcpServers": {NAME: server}})),
+        Snippet("or in the project's .mcp.json", _json({"mcpServers": {server.name: entry}})),
     ]
 
 
@@ -48,28 +56,41 @@ def claude_desktop(launch: Launch) -> list[Snippet]:
     return [Snippet(where, _json({"mcpServers": {NAME: server}}))]
 
 
-def cursor(url: str, token: str | None) -> list[Snippet]:
+def cursor(server: Server, token: str | None) -> list[Snippet]:
     """Cursor: a file for everything or for one project."""
-    server = _http(url, token or f"${{env:{VARIABLE}}}")
+    entry = _http(server.url, token or f"${{env:{VARIABLE}}}")
     where = "in ~/.cursor/mcp.json, or .cursor/mcp.json of a project"
-    return [Snippet(where, _json({"mcpServers": {NAME: server}}))]
+    return [Snippet(where, _json({"mcpServers": {server.name: entry}}))]
 
 
-def codex(url: str) -> list[Snippet]:
+def codex(server: Server) -> list[Snippet]:
     """Codex: it refuses a token in the file, and reads the variable that the file names."""
-    lines = [f"[mcp_servers.{NAME}]", f"url = {json.dumps(url)}"]
+    lines = [f"[mcp_servers.{server.name}]", f"url = {json.dumps(server.url)}"]
     lines.append(f"bearer_token_env_var = {json.dumps(VARIABLE)}")
     return [Snippet("in ~/.codex/config.toml", "\n".join(lines))]
 
 
-def vscode(url: str, token: str | None) -> list[Snippet]:
+def vscode(server: Server, token: str | None) -> list[Snippet]:
     """VS Code: without a token it asks for one, once, and keeps it safe."""
-    server = _http(url, token or f"${{input:{_INPUT}}}", type="http")
-    document: dict[str, Any] = {"servers": {NAME: server}}
+    entry = _http(server.url, token or f"${{input:{_INPUT}}}", type="http")
+    document: dict[str, Any] = {"servers": {server.name: entry}}
     if token is None:
         asked = {"type": "promptString", "id": _INPUT, "description": "Key of a Sandbar account"}
         document = {"inputs": [asked | {"password": True}], **document}
     return [Snippet("in .vscode/mcp.json of a project", _json(document))]
+
+
+def curl(server: Server, token: str | None, request: dict[str, Any]) -> list[Snippet]:
+    """A shell: one request, to see whether somebody answers."""
+    secret = f"${VARIABLE}" if token is None else _in_double_quotes(token)
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, **request}, separators=(",", ":"))
+    lines = [
+        f"curl -s {shlex.quote(server.url)}",
+        f'-H "Authorization: Bearer {secret}"',
+        '-H "Content-Type: application/json"',
+        f"-d '{body}'",
+    ]
+    return [Snippet("in a shell", " \\\n  ".join(lines))]
 
 
 def printed_claude_code(url: str | None, token: str | None) -> list[Snippet]:
@@ -84,11 +105,37 @@ def printed_claude_desktop(url: str | None, token: str | None) -> list[Snippet]:
     return [Snippet("in claude_desktop_config.json", _json({"mcpServers": {NAME: server}}))]
 
 
+def printed_claude_desktop_of(server: Server, token: str | None) -> list[Snippet]:
+    """The claude_desktop_config.json of Sandwich's page."""
+    lines = [
+        "{",
+        '  "mcpServers": {',
+        f"    {_json(server.name)}: {{",
+        f'      "url": {_json(server.url)},',
+        f'      "headers": {{ "Authorization": {_json(f"Bearer {token or PRINTED_KEY}")} }}',
+        "    }",
+        "  }",
+        "}",
+    ]
+    return [Snippet("in claude_desktop_config.json", "\n".join(lines))]
+
+
+def printed_codex(server: Server, token: str | None, comment: str) -> list[Snippet]:
+    """The config.toml of Sandwich's page."""
+    lines = [
+        f"# {comment}",
+        f"[mcp_servers.{server.name}]",
+        f"url = {_json(server.url)}",
+        f"auth_header = {_json(f'Bearer {token or PRINTED_KEY}')}",
+    ]
+    return [Snippet("in ~/.codex/config.toml", "\n".join(lines))]
+
+
 def _http(url: str, secret: str, **before: str) -> dict[str, Any]:
     return {**before, "url": url, "headers": {"Authorization": f"Bearer {secret}"}}
 
 
-def _json(document: dict[str, Any]) -> str:
+def _json(document: Any) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 

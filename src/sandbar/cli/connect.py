@@ -7,14 +7,15 @@ import sys
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sandbar.cli.options import DatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
-    from sandbar.cli.clients import Launch, Snippet
+    from sandbar.cli.clients import Launch, Server, Snippet
+    from sandbar.packs import PackEndpoint
     from sandbar.settings import Settings
 
 
@@ -26,6 +27,7 @@ class Client(StrEnum):
     CURSOR = "cursor"
     CODEX = "codex"
     VSCODE = "vscode"
+    CURL = "curl"
 
 
 def connect(
@@ -46,8 +48,16 @@ def connect(
     ] = None,
     as_printed: Annotated[
         bool,
-        typer.Option("--as-printed", help="The shape that Sandbar's first documents printed."),
+        typer.Option("--as-printed", help="The shape that the first documents printed."),
     ] = False,
+    pack: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The endpoint that a pack has for itself, with its tools alone: care has one.",
+            show_default=False,
+        ),
+    ] = None,
     database: DatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
@@ -58,6 +68,11 @@ def connect(
     from sandbar.settings import Settings
 
     settings = Settings.from_environment(database=database, workspace=workspace)
+    if pack is not None:
+        print_snippets(_of_pack(client, _endpoint_of(pack), url, token, settings, as_printed))
+        for line in _advice_for_pack(client, token, as_printed):
+            print(f"# {line}", file=sys.stderr)
+        return
     if as_printed:
         print_snippets(_as_printed(client, url, token))
         return
@@ -74,13 +89,24 @@ def snippets_for(client: Client, url: str, token: str | None, settings: Settings
     """What to paste into a client."""
     from sandbar.cli import clients
 
-    if client is Client.CLAUDE_CODE:
-        return clients.claude_code(url, token)
     if client is Client.CLAUDE_DESKTOP:
         return clients.claude_desktop(_launch(settings))
+    server = clients.Server(clients.NAME, url)
+    return _over_http(client, server, token, {"method": "tools/list"})
+
+
+def _over_http(
+    client: Client, server: Server, token: str | None, request: dict[str, Any]
+) -> list[Snippet]:
+    from sandbar.cli import clients
+
+    if client is Client.CLAUDE_CODE:
+        return clients.claude_code(server, token)
     if client is Client.CURSOR:
-        return clients.cursor(url, token)
-    return clients.codex(url) if client is Client.CODEX else clients.vscode(url, token)
+        return clients.cursor(server, token)
+    if client is Client.CURL:
+        return clients.curl(server, token, request)
+    return clients.codex(server) if client is Client.CODEX else clients.vscode(server, token)
 
 
 def print_snippets(snippets: Iterable[Snippet]) -> None:
@@ -105,9 +131,62 @@ def _as_printed(client: Client, url: str | None, token: str | None) -> list[Snip
         return clients.printed_claude_code(url, token)
     if client is Client.CLAUDE_DESKTOP:
         return clients.printed_claude_desktop(url, token)
-    raise typer.BadParameter(
+    raise _nothing_printed(client)
+
+
+def _endpoint_of(pack: str) -> PackEndpoint:
+    from sandbar.packs import known_endpoints
+
+    known = known_endpoints()
+    for name, endpoint in known:
+        if name == pack:
+            return endpoint
+    others = ", ".join(name for name, _ in known)
+    raise typer.BadParameter(f"{pack} has no endpoint of its own; these have: {others}")
+
+
+def _of_pack(
+    client: Client,
+    endpoint: PackEndpoint,
+    url: str | None,
+    token: str | None,
+    settings: Settings,
+    as_printed: bool,
+) -> list[Snippet]:
+    from sandbar.cli import clients
+
+    own = default_url(settings).removesuffix("/mcp") + endpoint.path
+    server = clients.Server(endpoint.name, url or own)
+    if client is Client.CLAUDE_DESKTOP:  # by `sandbar stdio` it would get everything else, too
+        return clients.printed_claude_desktop_of(server, token)
+    call = {"name": endpoint.tools[0], "arguments": {}}
+    request = {"method": "tools/call", "params": call}
+    if not as_printed:
+        return _over_http(client, server, token, request)
+    shown = token or clients.PRINTED_KEY
+    if client is Client.CODEX:
+        comment = " — ".join(filter(None, (endpoint.title, endpoint.summary)))
+        return clients.printed_codex(server, token, comment)
+    if client is Client.CURL:
+        (snippet,) = clients.curl(server, shown, request)
+        expected = f'# Expect: "{endpoint.expect}"\n' if endpoint.expect else ""
+        return [snippet._replace(text=expected + snippet.text)]
+    if client is Client.CURSOR:
+        return clients.cursor(server, shown)
+    raise _nothing_printed(client)
+
+
+def _nothing_printed(client: Client) -> typer.BadParameter:
+    return typer.BadParameter(
         f"the first documents print nothing for {client.value}; leave out --as-printed"
     )
+
+
+def _advice_for_pack(client: Client, token: str | None, as_printed: bool) -> list[str]:
+    made = "A key is made by: sandbar key mint --name NAME"
+    if token is None and (as_printed or client is Client.CLAUDE_DESKTOP):
+        return [made, "Write it where sk-sand-… stands."]
+    return [made, *_advice(client, token)[1:]] if token is None else _advice(client, token)
 
 
 def _launch(settings: Settings) -> Launch:

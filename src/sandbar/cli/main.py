@@ -10,15 +10,18 @@ import typer
 
 from sandbar import __version__
 from sandbar.cli.account import account_app
+from sandbar.cli.audit import audit_app
 from sandbar.cli.call import call
 from sandbar.cli.connect import connect
 from sandbar.cli.demo import demo
 from sandbar.cli.demo_server import demo_server
 from sandbar.cli.doctor import doctor
+from sandbar.cli.key import key_app
 from sandbar.cli.migrate import migrate
 from sandbar.cli.pack import pack_app
 from sandbar.cli.serve import serve
 from sandbar.cli.stdio import stdio
+from sandbar.cli.workspace import workspace_app
 from sandbar.errors import Problem
 
 app = typer.Typer(
@@ -30,9 +33,12 @@ app = typer.Typer(
 )
 app.command()(serve)
 app.add_typer(account_app, name="account")
+app.add_typer(key_app, name="key")
+app.add_typer(workspace_app, name="workspace")
 app.command()(connect)
 app.command()(call)
 app.add_typer(pack_app, name="pack")
+app.add_typer(audit_app, name="audit")
 app.command()(doctor)
 app.command()(stdio)
 app.command()(migrate)

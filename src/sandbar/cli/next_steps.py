@@ -67,10 +67,13 @@ def say(lines: list[Text]) -> None:
 
 def has_account(database: Database) -> bool:
     """Whether anybody can sign in to the workspace."""
-    try:
-        return bool(database.query("auth/ServiceAccount", limit=1).items)
-    except NotFound:  # a workspace from before there were accounts
-        return False
+    for holders in ("auth/ServiceAccount", "auth/Key"):
+        try:
+            if database.query(holders, limit=1).items:
+                return True
+        except NotFound:  # a workspace from before there were accounts, or keys with names
+            continue
+    return False
 
 
 def _of_same_database(settings: Settings) -> str:

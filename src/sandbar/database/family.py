@@ -6,6 +6,9 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from sandbar.access import Caller
+from sandbar.audit import Journal
+from sandbar.database.neighbours import Neighbourhood
 from sandbar.errors import NotFound
 from sandbar.model import JobQueue, Workspace
 from sandbar.notify import StoreHub
@@ -25,6 +28,8 @@ class Family(Generic[M]):
         self._worker: Worker | None = None
         self.lock = threading.RLock()
         self.members: dict[str, M] = {}
+        self.journal = Journal(store)
+        self.neighbours = Neighbourhood(store, self.workspace, self.look_again)
 
     def workspace(self, name: str) -> Workspace:
         """A workspace by name; it must exist, since nobody can have signed in to another."""
@@ -34,10 +39,18 @@ class Family(Generic[M]):
                     raise NotFound(
                         "workspace.unknown",
                         f"there is no workspace {name}",
-                        hint="sandbar serve --workspace NAME makes one",
+                        hint="sandbar workspace create NAME makes one",
                     )
                 self._workspaces[name] = Workspace.open(self._store, name)
             return self._workspaces[name]
+
+    def look_again(self, name: str) -> None:
+        """Let go of a workspace that was deleted meanwhile, or is another of the same name now."""
+        with self.lock:
+            known = self._workspaces.get(name)
+            if known is not None and self._store.workspace(name) != known.number:
+                del self._workspaces[name]
+                self.members.pop(name, None)
 
     def hub(self) -> StoreHub:
         """The hub, made when somebody first wants to listen."""
@@ -58,10 +71,19 @@ class Family(Generic[M]):
         if self._worker is not None:
             self._worker.wake()
 
+    def take_token(self, ws: int, caller: Caller) -> float:
+        """How many seconds the caller has to wait; 0.0: it has taken a token from its bucket."""
+        limit = caller.limit
+        if limit is None:
+            return 0.0
+        interval_us = 60_000_000 // limit.per_minute
+        return self._store.buckets.take(ws, limit.bucket_id, interval_us, limit.burst) / 1e6
+
     def is_well(self) -> bool:
-        """Whether everybody who listens is told, and processes are looked after."""
+        """Whether who listens is told, processes are looked after, and the audit is sealed."""
         is_told = self._hub is None or self._hub.is_well()
-        return is_told and (self._worker is None or self._worker.is_well())
+        is_driven = self._worker is None or self._worker.is_well()
+        return is_told and is_driven and self.journal.is_well()
 
     def close(self) -> None:
         """Stop working and telling anybody."""
@@ -70,3 +92,4 @@ class Family(Generic[M]):
         with self.lock:
             if self._hub is not None:
                 self._hub.close()
+        self.journal.close()

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from sandbar.access import Caller, Guarded, ProcessGuard, effects_guard, local_caller
 from sandbar.database.calling import call_activity
+from sandbar.database.calls import Calls
 from sandbar.database.family import Family
 from sandbar.database.offers import Offer, offer_of
 from sandbar.model import (
@@ -33,16 +34,7 @@ from sandbar.model import (
 from sandbar.notify import StoreHub
 from sandbar.packs import PackReport, Progress, load_pack
 from sandbar.store.api import Store
-from sandbar.verbs import (
-    Context,
-    Conversation,
-    Started,
-    Tasks,
-    base_catalogue,
-    dispatch,
-    dispatch_again,
-    dispatch_later,
-)
+from sandbar.verbs import Verb
 from sandbar.workflow import CALL, Workflows
 
 T = TypeVar("T")
@@ -50,7 +42,7 @@ T = TypeVar("T")
 _PROCESSES = ProcessGuard(None)  # even whoever owns the file would break them by hand
 
 
-class Database:
+class Database(Calls):
     """One workspace, open for reading and writing."""
 
     def __init__(
@@ -89,6 +81,12 @@ class Database:
         self._family.close()
         self._store.close()
 
+    def workspace_now(self, name: str) -> Workspace:
+        """A workspace as it is there at this moment, for signing in to it."""
+        if name != self.workspace_name:
+            self._family.look_again(name)
+        return self.in_workspace(name).workspace
+
     def in_workspace(self, name: str) -> Database:
         """Another workspace of the same database; it is closed with this one."""
         if name == self.workspace_name:
@@ -120,7 +118,8 @@ class Database:
         return self._workflows
 
     def start_worker(self) -> None:
-        """Look after processes that have something to do by themselves, in all workspaces."""
+        """Look after processes that have something to do by themselves, and seal the audit."""
+        self.journal.start_sealing()
         self._family.start_worker(self._store.jobs, lambda name: self.in_workspace(name).workflows)
 
     def is_well(self) -> bool:
@@ -132,65 +131,12 @@ class Database:
         """Where to hear of commits, in this workspace and its neighbours."""
         return self._family.hub()
 
-    # --- verbs -------------------------------------------------------------------------------
-
-    def call(self, verb: str, arguments: dict[str, Any] | None = None, **more: Any) -> Any:
-        """Call a verb by its name, as any door would; see `docs/reference/verbs.md`."""
-        caller = local_caller(self.workspace_name, self._principal)
-        return self.call_as(caller, verb, {**(arguments or {}), **more})
-
-    def call_as(
-        self,
-        caller: Caller,
-        verb: str,
-        arguments: dict[str, Any],
-        *,
-        surface: str = "library",
-        request_id: str | None = None,
-        conversation: Conversation | None = None,
-    ) -> Any:
-        """Call a verb in the name of a caller of this workspace."""
-        context = self._context(caller, verb, surface, request_id, conversation)
-        return dispatch(context, verb, arguments)
-
-    def _context(
-        self,
-        caller: Caller,
-        verb: str,
-        surface: str = "library",
-        request_id: str | None = None,
-        conversation: Conversation | None = None,
-    ) -> Context:
-        # Only what is not ours needs a look at the packs of this workspace.
-        base = base_catalogue()
-        catalogue = base if base.find(verb) is not None else self.offer.catalogue
-        return Context(
-            self.guarded(caller), catalogue, surface, request_id, conversation, self.workflows
-        )
-
-    def call_later(self, caller: Caller, verb: str, arguments: dict[str, Any]) -> Started:
-        """Call a verb in the background; its task says what came of it."""
-        return dispatch_later(self._context(caller, verb), verb, arguments)
-
-    def tasks(self, caller: Caller) -> Tasks:
-        """The tasks of a caller of this workspace."""
-        return Tasks(self.workflows, caller)
-
-    def _call_in_background(
-        self,
-        caller: Caller,
-        verb: str,
-        arguments: dict[str, Any],
-        key: str,
-        conversation: Conversation,
-    ) -> Any:
-        context = self._context(caller, verb, "task", conversation=conversation)
-        return dispatch_again(context, verb, arguments, key)
-
-    def guarded(self, caller: Caller) -> Guarded:
-        """The workspace as this caller may see and change it."""
+    def guarded(self, caller: Caller, verb: Verb | None = None) -> Guarded:
+        """The workspace as this caller may see and change it, by a verb or without."""
         assert caller.workspace == self.workspace_name, "a caller belongs to one workspace"
-        return Guarded(self._workspace, caller)
+        if verb is None:
+            return Guarded(self._workspace, caller)
+        return Guarded(self._workspace, caller, verb.group, verb.name)
 
     @property
     def offer(self) -> Offer:

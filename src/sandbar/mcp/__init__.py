@@ -2,5 +2,6 @@
 
 from sandbar.mcp.endpoint import Endpoint
 from sandbar.mcp.exchange import Listing
+from sandbar.mcp.plain import PlainEndpoint
 
-__all__ = ["Endpoint", "Listing"]
+__all__ = ["Endpoint", "Listing", "PlainEndpoint"]

@@ -52,6 +52,7 @@ from sandbar.mcp.frames import (
     send_bytes,
     send_json,
 )
+from sandbar.mcp.recording import admitted
 from sandbar.mcp.server import McpServer
 from sandbar.mcp.service import Service
 from sandbar.mcp.sessions import IDLE_S, Transports
@@ -72,6 +73,7 @@ _STREAM = b"text/event-stream"
 _LISTEN = "subscriptions/listen"  # its answer is a stream, whatever a client accepts
 _BOTH = b"application/json, text/event-stream"
 _METHODS = b"GET, POST, DELETE"
+_RESPONSE = "response"  # what the audit calls a client's answer to a question of ours
 
 Headers = dict[bytes, bytes]
 
@@ -92,6 +94,11 @@ class Endpoint:
         self._quick_manager = StreamableHTTPSessionManager(
             self._server.sdk, json_response=True, max_request_body_size=sys.maxsize
         )
+
+    @property
+    def service(self) -> Service:
+        """What other endpoints of the same house share with this one."""
+        return self._server.service
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -122,7 +129,7 @@ class Endpoint:
         if scope["path"].rstrip("/").endswith("/sse"):
             await self._open_stream(scope, receive, send)
         elif version and version not in OLD_VERSIONS:
-            await self._modern(scope, receive, send)
+            await self._modern(scope, version, receive, send)
         elif scope["method"] == "POST":
             await self._post(scope, headers, receive, send)
         elif scope["method"] in ("GET", "DELETE"):
@@ -132,15 +139,20 @@ class Endpoint:
 
     # --- roads -------------------------------------------------------------------------------
 
-    async def _modern(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _modern(self, scope: Scope, version: str, receive: Receive, send: Send) -> None:
         manager = self._manager
-        if scope["method"] == "POST":
+        if scope["method"] != "POST":
+            if not await self._counted(scope, send, version):
+                return
+        else:
             body = await whole_body(scope, receive, send)
             if body is None:
                 return
             message = await decoded(body)
             if message is UNREADABLE:
                 await refuse(scope, send, PARSE_ERROR, "Parse error")
+                return
+            if not await self._admitted(scope, send, message, version):
                 return
             receive = replay(body, receive)
             if self._is_point_read(message):
@@ -154,6 +166,8 @@ class Endpoint:
 
     async def _session(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         session, caller = _session_id(headers), scope["state"]["caller"]
+        if not await self._counted(scope, send, DEFAULT_VERSION):
+            return
         whole = Whole(send)
 
         async def begun(message: Message) -> None:
@@ -181,6 +195,10 @@ class Endpoint:
             wrong = None if is_response(message) else what_is_wrong(message)
             if wrong is not None:
                 await refuse(scope, send, INVALID_REQUEST, wrong)
+                return
+            if not await admitted(
+                scope, send, message.get("method", _RESPONSE), message, DEFAULT_VERSION
+            ):
                 return
             if await self._read_in_session(scope, headers, message, send):
                 return
@@ -240,7 +258,19 @@ class Endpoint:
         if scope["method"] != "GET":
             await send_bytes(send, b"", 405, [(b"allow", b"GET")])
             return
+        if not await self._counted(scope, send, DEFAULT_VERSION):
+            return
         await open_stream(self._server, self._exchange(scope, DEFAULT_VERSION), receive, send)
+
+    async def _counted(self, scope: Scope, send: Send, version: str) -> bool:
+        """A request without a message is a request as well."""
+        return await admitted(scope, send, f"{scope['method']} {scope['path']}", None, version)
+
+    async def _admitted(self, scope: Scope, send: Send, message: Any, version: str) -> bool:
+        """Whether to go on; what is no message is refused further on, without a row."""
+        if not isinstance(message, dict) or not isinstance(message.get("method"), str):
+            return True
+        return await admitted(scope, send, message["method"], message, version)
 
     # --- bare requests -----------------------------------------------------------------------
 
@@ -251,12 +281,14 @@ class Endpoint:
         if wrong is not None:
             await refuse(scope, send, INVALID_REQUEST, wrong)
             return
+        headers: Headers = dict(scope["headers"])
+        version = headers.get(_VERSION, b"").decode("latin-1") or DEFAULT_VERSION
+        if not await admitted(scope, send, message["method"], message, version):
+            return
         if "id" not in message:
             await send_bytes(send, b"", 202, [])
             return
         scope = {**scope, "state": {**scope["state"], "road": "bare"}}
-        headers: Headers = dict(scope["headers"])
-        version = headers.get(_VERSION, b"").decode("latin-1") or DEFAULT_VERSION
         exchange = self._exchange(scope, version)
         if message["method"] == "initialize":
             await send_json(send, await bare.greet(self._server, exchange, message))

@@ -9,7 +9,9 @@ import msgspec
 from mcp.server.context import ServerRequestContext
 
 from sandbar.access import Caller
+from sandbar.audit import Note
 from sandbar.database import Database
+from sandbar.mcp.recording import OWN, Record
 
 Road = Literal["bare", "session", "modern", "stdio"]
 Spelling = Literal["seed", "portable"]
@@ -29,6 +31,12 @@ class Exchange(msgspec.Struct, frozen=True):
     spelling: Spelling
     listing: Listing
     request_id: str | None = None
+    record: Record | None = None
+
+    @property
+    def note(self) -> Note | None:
+        """Its row in the audit, if somebody else keeps that."""
+        return None if self.record is None else self.record.note
 
 
 def spelling_of(road: Road, query: dict[str, list[str]]) -> Spelling:
@@ -69,6 +77,7 @@ def exchange_of(ctx: ServerRequestContext[Any, Any], service: Any) -> Exchange:
             ctx.protocol_version,
             "portable",
             service.listing,
+            record=OWN.get(),
         )
     return exchange_in(ctx.request.scope, service, ctx.protocol_version)
 
@@ -87,4 +96,5 @@ def exchange_in(scope: Any, service: Any, version: str) -> Exchange:
         spelling_of(road, query),
         listing_of(query, service.listing),
         state.get("request_id"),
+        state.get("record"),
     )

@@ -72,7 +72,7 @@ class Prompts:
     def _render(self, exchange: Exchange, name: str, arguments: dict[str, str], talk: Talk) -> Any:
         offer, workflows = exchange.database.offer, exchange.database.workflows
         workflow = workflow_of_prompt(workflows, name)
-        if workflow is not None:
+        if workflow is not None and _may_see_workflows(exchange):
             return render_workflow(workflows, workflow, arguments, partial(tool_name, exchange))
         context = Context(
             exchange.database.guarded(exchange.caller),
@@ -87,7 +87,14 @@ class Prompts:
 
 def _all_prompts(exchange: Exchange) -> list[Prompt]:
     written = prompts(exchange.database.guarded(exchange.caller))
+    if not _may_see_workflows(exchange):
+        return written
     return written + workflow_prompts(exchange.database.workflows)
+
+
+def _may_see_workflows(exchange: Exchange) -> bool:
+    """Whether a key that is limited to some verbs has those of workflows."""
+    return exchange.caller.rights.may_call("workflow", "workflow.find", "read")
 
 
 def _prompt(prompt: Prompt) -> dict[str, Any]:

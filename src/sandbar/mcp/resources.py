@@ -11,7 +11,7 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from sandbar.access import Guarded, is_protected, protected_classes
+from sandbar.access import Guarded, is_protected, protected_classes, protected_roots
 from sandbar.errors import Forbidden, NotFound, Problem
 from sandbar.mcp.cursors import read_cursor, write_cursor
 from sandbar.mcp.exchange import Exchange, exchange_of
@@ -83,10 +83,11 @@ class Resources:
         schema = db.schema()
         last = [cls for cls in _LAST if cls in schema.classes()]
         while phase < len(classes):
-            if phase > 0 and classes[phase] not in last:  # workflows come with the first of them
+            is_late = phase > 0 and classes[phase] not in last  # workflows come with the first
+            if is_late or not db.shows_any(classes[phase]):
                 phase, inner = phase + 1, ""
                 continue
-            hidden = last if phase == 0 else ()
+            hidden = [*last, *protected_roots(schema)] if phase == 0 else ()
             room = max(PAGE_RESOURCES - len(found), 1)
             page = named(db, classes[phase], hidden=hidden, limit=room, cursor=inner or None)
             kept = protected_classes(schema)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -19,6 +19,7 @@ from sandbar.mcp.completion import Completion
 from sandbar.mcp.exchange import exchange_of
 from sandbar.mcp.instructions import instructions_for
 from sandbar.mcp.prompts import Prompts
+from sandbar.mcp.recording import OWN, OwnRecord, Record, tool_of
 from sandbar.mcp.resources import Resources
 from sandbar.mcp.service import Service
 from sandbar.mcp.subscriptions import Subscriptions
@@ -27,6 +28,7 @@ from sandbar.mcp.tasks import TaskMethods
 from sandbar.mcp.tools import Tools
 from sandbar.mcp.wire import (
     DEFAULT_VERSION,
+    code_in,
     complete,
     completed_error,
     dumped,
@@ -35,8 +37,20 @@ from sandbar.mcp.wire import (
     protocol_error,
 )
 
-NAME = "sandbar"
-TITLE = "Sandbar"
+
+class Face(NamedTuple):
+    """As what a server shows itself; with `tools` it has those alone, and nothing that changes."""
+
+    name: str
+    title: str
+    version: str
+    tools: frozenset[str] | None = None
+    instructions: str | None = None  # None: what the workspace makes of them
+
+
+OWN_FACE = Face("sandbar", "Sandbar", __version__)
+
+_METHODS_OF_TOOLS = frozenset({"server/discover", "tools/list", "tools/call"})
 
 _EVERYTHING_CHANGES = NotificationOptions(
     prompts_changed=True, resources_changed=True, tools_changed=True
@@ -48,7 +62,11 @@ _TASKS = types.ServerTasksCapability.model_validate(
 
 
 class SandbarServer(Server[Any]):
-    """A server whose lists all change while it runs."""
+    """A server whose lists all change while it runs, unless it has a face of its own."""
+
+    def __init__(self, face: Face) -> None:
+        super().__init__(face.name, version=face.version, title=face.title)
+        self._is_whole = face.tools is None
 
     @property
     def server_info_stamp(self) -> dict[str, Any]:
@@ -65,7 +83,7 @@ class SandbarServer(Server[Any]):
     ) -> types.ServerCapabilities:
         """What we can do; the SDK's own transports never say that lists change."""
         found = super().get_capabilities(
-            _EVERYTHING_CHANGES,
+            _EVERYTHING_CHANGES if self._is_whole else NotificationOptions(),
             experimental_capabilities,
             extensions,
             protocol_version=protocol_version,
@@ -80,15 +98,16 @@ class SandbarServer(Server[Any]):
 class McpServer:
     """The handlers, the SDK's server that calls them, and what they share."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, face: Face = OWN_FACE) -> None:
         self.service = service
-        tools, prompts = Tools(service), Prompts(service)
+        self._face = face
+        tools, prompts = Tools(service, face.tools), Prompts(service)
         resources, completion = Resources(service), Completion(service)
         tasks = TaskMethods(service)
-        self._tools = tools
+        self.tools = tools
         self.subscriptions = Subscriptions(service, resources)
         self.resources = resources
-        self.sdk = SandbarServer(NAME, version=__version__, title=TITLE)
+        self.sdk = SandbarServer(face)
         handlers: list[tuple[str, type[Any], Any]] = [
             ("ping", types.RequestParams, _ping),
             ("server/discover", types.RequestParams, self._discover),
@@ -119,17 +138,19 @@ class McpServer:
             ("logging/setLevel", types.SetLevelRequestParams, self._set_level),
         ]
         for method, params, handler in handlers:
-            self.sdk.add_request_handler(method, params, handler)
+            if face.tools is None or method in _METHODS_OF_TOOLS:
+                self.sdk.add_request_handler(method, params, handler)
         # Otherwise every call with arguments lists all tools, to look for parameters in headers.
         self.sdk.get_tool_input_schema = tools.schema_with_headers
         keys = RequestStateSecurity(keys=[service.shared_key()], bind_principal=self._principal)
         self.sdk.middleware[:] = [
             self._guard,
-            RequestStateBoundary(keys, default_audience=NAME),
+            RequestStateBoundary(keys, default_audience=face.name),
             self._attend,
             self._tell_of_task,
         ]
-        self.sdk.extensions[EXTENSION] = {}
+        if face.tools is None:
+            self.sdk.extensions[EXTENSION] = {}
 
     def _principal(self, ctx: ServerRequestContext[Any, Any]) -> str:
         """Whoever was asked must be who answers."""
@@ -148,10 +169,13 @@ class McpServer:
         del params
         exchange = exchange_of(ctx, self.service)
         capabilities = self.sdk.get_capabilities(protocol_version=ctx.protocol_version)
+        instructions = self._face.instructions
+        if instructions is None:
+            instructions = await self.service.read(exchange, lambda: instructions_for(exchange))
         result = {
             "supportedVersions": list(MODERN_PROTOCOL_VERSIONS),
             "capabilities": dumped(capabilities),
-            "instructions": await self.service.read(exchange, lambda: instructions_for(exchange)),
+            "instructions": instructions,
         }
         return complete(exchange.version, result, cacheable=True)
 
@@ -160,7 +184,39 @@ class McpServer:
     async def _guard(
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
-        """Say problems in the protocol's words; nothing internal leaves."""
+        """Say problems in the protocol's words, and keep the row of the audit before the answer."""
+        record = self._record(ctx)
+        try:
+            result = await self._translated(ctx, call_next)
+        except MCPError as error:
+            if record is not None:
+                record.fail(code_in(error))
+                await self._settled(ctx, record)
+            raise
+        if record is not None:
+            await self._settled(ctx, record)
+        return result
+
+    def _record(self, ctx: ServerRequestContext[Any, Any]) -> Record | None:
+        if ctx.request is not None:
+            found: Record | None = ctx.request.scope["state"].get("record")
+            return found
+        caller = self.service.local_caller
+        database = self.service.database(caller.workspace)
+        own = OwnRecord(database, caller, ctx.method, tool_of(ctx.method, ctx.params))
+        OWN.set(own)
+        return own
+
+    async def _settled(self, ctx: ServerRequestContext[Any, Any], record: Record) -> None:
+        try:
+            await record.settle()
+        except Problem as problem:
+            raise protocol_error(problem, ctx.protocol_version, _request_id(ctx)) from None
+
+    async def _translated(
+        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
+        """Nothing internal leaves."""
         try:
             return await call_next(ctx)
         except MCPError as error:
@@ -206,7 +262,7 @@ class McpServer:
         wish = (ctx.params or {}).get("task")
         if isinstance(wish, dict) and knows_tasks(ctx.protocol_version):
             params = types.CallToolRequestParams.model_validate(ctx.params, by_name=False)
-            return await self._tools.call_as_task(ctx, params)
+            return await self.tools.call_as_task(ctx, params)
         result = await call_next(ctx)
         if isinstance(result, dict) and exchange_of(ctx, self.service).road == "bare":
             return {**result, **seed_envelope(result)}

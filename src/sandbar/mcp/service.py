@@ -44,8 +44,11 @@ class Service:
         return self.database(workspace).workspace.get(id).t
 
     async def read(self, exchange: Exchange, work: Callable[[], T]) -> T:
-        """Read something that may take a while."""
-        return await self.runner.run(exchange.caller, work)
+        """Do something that may take a while; what it writes takes the row of the audit along."""
+        record = exchange.record
+        if record is None:
+            return await self.runner.run(exchange.caller, work)
+        return await self.runner.run(exchange.caller, lambda: record.working(work))
 
     def log_level(self, ctx: ServerRequestContext[Any, Any]) -> str:
         """The gravest level that this session wants to hear nothing below of."""

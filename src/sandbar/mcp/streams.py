@@ -2,7 +2,8 @@
 
 News arrive on a thread of the hub and are noted here on the event loop. A stream keeps no queue:
 it remembers which lists have changed and which of its resources, so that a slow reader costs
-nothing and is told everything once. It ends with the account that opened it.
+nothing and is told everything once. It ends when anything changes that let its caller sign in: the
+account, the key, a role.
 """
 
 from __future__ import annotations
@@ -205,7 +206,7 @@ class Streams:
         return [
             stream
             for stream in self._open.get(caller.workspace, ())
-            if isinstance(stream, kind) and stream.caller.principal == caller.principal
+            if isinstance(stream, kind) and _is_same(stream.caller, caller)
         ]
 
     def _limited(self, caller: Caller) -> list[Stream]:
@@ -246,7 +247,7 @@ class Streams:
             self._tell(news, changed)
             return
         callers = [stream.caller for stream in self._open.get(news.workspace, ())]
-        accounts = {one.account_id for one in callers if one.account_id is not None}
+        accounts = {id for one in callers for id in one.rests_on}
         if _may_be_anything(news):
             self._tell(news, accounts)
             return
@@ -265,10 +266,15 @@ class Streams:
 
     def _tell(self, news: News, touched: set[int]) -> None:
         for stream in list(self._open.get(news.workspace, ())):
-            if stream.caller.account_id in touched:
+            if not touched.isdisjoint(stream.caller.rests_on):
                 self.close(stream)  # the client signs in again, if it still can
             else:
                 stream.note(news)
+
+
+def _is_same(one: Caller, other: Caller) -> bool:
+    """Whether it is the same key of the same principal: others may see other things."""
+    return (one.principal, one.key_id) == (other.principal, other.key_id)
 
 
 def _without(watched: dict[Any, set[str]], uri: str) -> dict[Any, set[str]]:

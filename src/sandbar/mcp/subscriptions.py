@@ -190,6 +190,8 @@ class Subscriptions:
                 honoured["taskIds"] = await self._follow(ctx, exchange, stream, wanted)
             said = said_to_listener(meta)
             task_news = TaskNews(self._service, stream, said, is_chosen=True)
+            if exchange.record is not None:
+                await exchange.record.settle()  # its answer begins now, and may last for days
             await self._acknowledge(ctx, honoured, meta)
             while (notices := await stream.due(_QUIET_S)) is not None:
                 for notice in (*notices, *await task_news.due()):

@@ -101,7 +101,7 @@ def answer(database: Database, caller: Caller, handle: str, given: dict[str, Any
 
 def must_write(caller: Caller) -> None:
     """Refuse whoever may look at tasks, but not change them."""
-    if not caller.may("write"):
+    if not caller.rights.may_call("task", "task.cancel", "write"):
         raise Forbidden(
             "task.forbidden",
             f"a {caller.role} may not cancel or answer tasks",

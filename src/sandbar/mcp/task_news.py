@@ -63,7 +63,8 @@ class TaskNews:
                 view = database.workflows.view(id)
             except NotFound:
                 continue  # gone meanwhile
-            if self._is_chosen or view.started_by == caller.principal:
+            is_wanted = self._is_chosen or view.started_by == caller.principal
+            if is_wanted and tasks.reaches(view):
                 found.append(tasks.shown(view))
         return found
 

@@ -114,7 +114,7 @@ class TaskMethods:
                 limit=PAGE_TASKS,
                 cursor=params.cursor,
             )
-            return [tasks.shown(view) for view in views], cursor
+            return [tasks.shown(view) for view in views if tasks.reaches(view)], cursor
 
         found, cursor = await self._service.read(exchange, look)
         page: dict[str, Any] = {"tasks": [words.task_2025(task) for task in found]}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sandbar.access import Caller, kept_classes, protected_classes
+from sandbar.access import Caller, Guarded, Rights, kept_classes
 from sandbar.database import Database
 from sandbar.mcp.exchange import Listing, Spelling
 from sandbar.model import Introspection
@@ -26,6 +26,7 @@ CLASSES_IN_ENUM = 40
 _CLASS_EXAMPLES = 5
 _ENUM_CHARACTERS = 1000
 _EXAMPLE_CHARACTERS = 60
+_CLASS_TOOLS = "entity.create"  # what the tool of a class is another spelling of
 _SYSTEM = ("dt/", "db/", "db.type/", "auth/", "pack/", "prompt/", "workflow/")
 
 Tool = dict[str, Any]
@@ -33,7 +34,7 @@ Tool = dict[str, Any]
 
 class _Key(NamedTuple):
     generation: int
-    role: str
+    rights: Rights
     listing: Listing
     spelling: Spelling
 
@@ -48,7 +49,7 @@ class ToolLists:
     def tools(self, caller: Caller, listing: Listing, spelling: Spelling) -> list[Tool]:
         """The tools that this caller sees, in a fixed order."""
         offer = self._database.offer
-        key = _Key(offer.generation, caller.role, listing, spelling)
+        key = _Key(offer.generation, caller.rights, listing, spelling)
         made = self._made.get(key)
         if made is None:
             made = self._make(caller, listing, spelling)
@@ -62,13 +63,16 @@ class ToolLists:
         verbs = self._database.offer.catalogue.visible_to(caller)
         if listing == "core":
             verbs = [verb for verb in verbs if verb.is_core]
-        known = _known_classes(schema, caller)
+        if listing not in ("full", "all"):
+            verbs = [verb for verb in verbs if not verb.is_housekeeping]
+        db = self._database.guarded(caller, self._database.offer.catalogue.find(_CLASS_TOOLS))
+        known = _known_classes(schema, db)
         tools = [] if listing == "classes" else [_tool(v, listing, spelling, known) for v in verbs]
-        if listing in ("classes", "all") and caller.may("write"):
+        if listing in ("classes", "all") and db.may_create:
             tools += [
                 _class_tool(tool, spelling, schema)
                 for tool in class_tools(schema)
-                if _may_create(schema, caller, tool.class_)
+                if _may_create(schema, db, tool.class_)
             ]
         return tools
 
@@ -107,10 +111,10 @@ def _annotations(verb: Verb) -> dict[str, bool]:
     return hints
 
 
-def _known_classes(schema: Introspection, caller: Caller) -> dict[str, Any]:
+def _known_classes(schema: Introspection, db: Guarded) -> dict[str, Any]:
     """Which classes there are to be instances of, as long as that is short."""
     concrete = [cls for cls in schema.classes() if not schema.is_abstract(cls)]
-    mine = [cls for cls in concrete if _may_create(schema, caller, cls)]
+    mine = [cls for cls in concrete if _may_create(schema, db, cls)]
     if len(mine) <= CLASSES_IN_ENUM and sum(map(len, mine)) <= _ENUM_CHARACTERS:
         return {"enum": mine}
     domain = [cls for cls in mine if not cls.startswith(_SYSTEM)] or mine
@@ -118,12 +122,8 @@ def _known_classes(schema: Introspection, caller: Caller) -> dict[str, Any]:
     return {"examples": short[:_CLASS_EXAMPLES]}
 
 
-def _may_create(schema: Introspection, caller: Caller, cls: str) -> bool:
-    if cls in kept_classes(schema):
-        return False
-    if caller.may("admin"):
-        return True
-    return cls not in protected_classes(schema) and not cls.startswith("pack/")
+def _may_create(schema: Introspection, db: Guarded, cls: str) -> bool:
+    return cls not in kept_classes(schema) and db.is_made(cls)
 
 
 def _class_tool(tool: ClassTool, spelling: Spelling, schema: Introspection) -> Tool:

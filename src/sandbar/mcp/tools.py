@@ -10,7 +10,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from sandbar.database import Offer
-from sandbar.errors import Fault, Problem
+from sandbar.errors import Fault, NotFound, Problem
 from sandbar.mcp.cursors import read_cursor, write_cursor
 from sandbar.mcp.exchange import Exchange, exchange_of
 from sandbar.mcp.service import Service, connection_of
@@ -42,6 +42,7 @@ from sandbar.verbs import (
 )
 
 PAGE_TOOLS = 100
+SAID_SO = "tool.error"  # in the audit: the tool itself answered that it failed
 _NEEDS_TASK = {"code": "method.unknown", "hint": "call it with `task`"}
 _NO_TASK = {"code": "method.unknown", "hint": "call it without `task`"}
 
@@ -60,10 +61,11 @@ def is_point_read(name: object, arguments: object) -> bool:
 
 
 class Tools:
-    """The tools of every workspace that is being served."""
+    """The tools of every workspace that is being served; `only` these, if some are named."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, only: frozenset[str] | None = None) -> None:
         self._service = service
+        self._only = only
         self._lists: dict[str, ToolLists] = {}
         self._with_headers: dict[str, dict[str, Any]] = {}
         self._known_packs: set[str] = set()
@@ -71,11 +73,15 @@ class Tools:
 
     # --- listing -----------------------------------------------------------------------------
 
-    def _tools(self, exchange: Exchange) -> list[dict[str, Any]]:
+    def listed(self, exchange: Exchange) -> list[dict[str, Any]]:
+        """All tools that the caller sees."""
         workspace = exchange.caller.workspace
         self._learn(exchange.database.offer)
         lists = self._lists.setdefault(workspace, ToolLists(exchange.database))
-        return lists.tools(exchange.caller, exchange.listing, exchange.spelling)
+        if self._only is None:
+            return lists.tools(exchange.caller, exchange.listing, exchange.spelling)
+        tools = lists.tools(exchange.caller, "default", exchange.spelling)
+        return [tool for tool in tools if tool["name"] in self._only]
 
     async def list_tools(
         self, ctx: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams
@@ -85,7 +91,7 @@ class Tools:
         start = 0
         if params.cursor is not None:
             start = read_cursor(params.cursor, "tools", int)[0]
-        tools = await self._service.read(exchange, lambda: self._tools(exchange))
+        tools = await self._service.read(exchange, lambda: self.listed(exchange))
         end = start + PAGE_TOOLS
         page: dict[str, Any] = {"tools": _fit_to(exchange.version, tools[start:end])}
         if end < len(tools):
@@ -114,6 +120,7 @@ class Tools:
         exchange = exchange_of(ctx, self._service)
         arguments = params.arguments or {}
         try:
+            self._refuse_others(params.name)
             if not (self._service.reads_inline and is_point_read(params.name, arguments)):
                 begun = await self._begun(ctx, exchange, params.name, arguments)
                 if begun is not None:
@@ -123,6 +130,8 @@ class Tools:
             return self._failure(exchange, problem, params.name)
         if isinstance(result, Started):
             return await self._started(ctx, exchange, result)
+        if isinstance(result, Content) and result.is_error and exchange.record is not None:
+            exchange.record.fail(SAID_SO)
         return complete(exchange.version, shown(result, is_modern(exchange.version)))
 
     # --- tasks -------------------------------------------------------------------------------
@@ -142,7 +151,7 @@ class Tools:
             if verb.needs_task and knows_tasks(exchange.version):
                 raise MCPError(METHOD_NOT_FOUND, "Task augmentation required", _NEEDS_TASK)
             return None
-        if not declares_tasks(ctx):
+        if not self._may_be_task(ctx):
             if verb.needs_task:
                 raise missing_extension()
             return None
@@ -178,9 +187,18 @@ class Tools:
             state[TOKENS][started.process_id] = token
         return {"task": task_2025(started)}
 
+    def _refuse_others(self, name: str) -> None:
+        if self._only is not None and name not in self._only:
+            raise NotFound("verb.unknown", f"there is no tool {name[:100]}", data={"available": []})
+
+    def _may_be_task(self, ctx: ServerRequestContext[Any, Any]) -> bool:
+        """Whether the client knows tasks, and could ask for them where it called the tool."""
+        return self._only is None and declares_tasks(ctx)
+
     async def _later(self, exchange: Exchange, name: str, arguments: dict[str, Any]) -> Started:
         return await self._service.read(
-            exchange, lambda: exchange.database.call_later(exchange.caller, name, arguments)
+            exchange,
+            lambda: exchange.database.call_later(exchange.caller, name, arguments, exchange.note),
         )
 
     async def _verb(self, exchange: Exchange, name: str) -> Verb | None:
@@ -195,7 +213,7 @@ class Tools:
         self, ctx: ServerRequestContext[Any, Any], exchange: Exchange, started: Started
     ) -> dict[str, Any]:
         """What began just now: a task for whoever knows tasks, if it waits for nobody else."""
-        if is_modern(exchange.version) and declares_tasks(ctx):
+        if is_modern(exchange.version) and self._may_be_task(ctx):
             tasks = exchange.database.tasks(exchange.caller)
             is_task = bool(started.input) or await self._service.read(
                 exchange, lambda: tasks.goes_on_alone(started)
@@ -228,28 +246,24 @@ class Tools:
             surface="mcp",
             request_id=exchange.request_id,
             conversation=talk,
+            note=exchange.note,
         )
 
     def _failure(self, exchange: Exchange, problem: Problem, name: str) -> dict[str, Any]:
+        if exchange.record is not None:
+            exchange.record.fail(problem.code)
         if problem.code == "verb.unknown":
             raise self._unknown_tool(exchange, problem, name)
         if isinstance(problem, Fault):
             raise protocol_error(problem, exchange.version, exchange.request_id)
         if problem.code == "client.capability-missing" and is_modern(exchange.version):
             raise MCPError(MISSING_CAPABILITY, problem.message, problem.data)
-        payload = explained(problem)
-        return complete(
-            exchange.version,
-            {
-                "content": [{"type": "text", "text": json_encode(payload).decode()}],
-                "structuredContent": payload,
-                "isError": True,
-            },
-        )
+        return complete(exchange.version, failure(problem))
 
     def _unknown_tool(self, exchange: Exchange, problem: Problem, name: str) -> MCPError:
         """The seeds promise the list of tools; a name is shown as far as it is short."""
         verbs = [_spelled(each, exchange) for each in problem.data["available"]]
+        verbs = verbs if self._only is None else sorted(self._only)
         data: dict[str, Any] = {"available-tools": verbs, "code": problem.code}
         if problem.hint is not None:
             data["hint"] = problem.hint
@@ -284,6 +298,16 @@ def _schemas_with_headers(offer: Offer) -> dict[str, dict[str, Any]]:
         name: schema
         for name, schema in schemas.items()
         if any("x-mcp-header" in each for each in schema.get("properties", {}).values())
+    }
+
+
+def failure(problem: Problem) -> dict[str, Any]:
+    """What a model can mend, as a result."""
+    payload = explained(problem)
+    return {
+        "content": [{"type": "text", "text": json_encode(payload).decode()}],
+        "structuredContent": payload,
+        "isError": True,
     }
 
 

@@ -112,6 +112,12 @@ def completed_error(error: MCPError, request_id: str | None) -> MCPError:
     return MCPError(error.code, error.message, data)
 
 
+def code_in(error: MCPError) -> str:
+    """Our own word for what went wrong, for the audit."""
+    data = error.data if isinstance(error.data, dict) else {}
+    return str(data.get("code", "request.refused"))
+
+
 def explained(problem: Problem) -> dict[str, Any]:
     """A problem as JSON: the payload of a tool's failure."""
     shown: dict[str, Any] = {"error": problem.code, "message": problem.message}

@@ -10,6 +10,7 @@ from sandbar.model.definitions import definition_operations
 from sandbar.model.expressions import Expression, compile_expression
 from sandbar.model.findings import Finding, did_you_mean
 from sandbar.model.guarding import Guard, Touched
+from sandbar.model.hiding import AllBut
 from sandbar.model.introspection import Introspection
 from sandbar.model.jobs import Claim, JobQueue, Jobs
 from sandbar.model.moments import Moment
@@ -40,11 +41,15 @@ from sandbar.model.results import (
     TransactionEntry,
     Written,
 )
+from sandbar.model.trails import Answer, AuditRow, KeyUses, Note, Seal, Trail, accompanied
 from sandbar.model.validity import Invalid, Judged, Walk
 from sandbar.model.values import door_check
 from sandbar.model.workspace import Workspace
 
 __all__ = [
+    "AllBut",
+    "Answer",
+    "AuditRow",
     "Claim",
     "Commit",
     "Create",
@@ -64,8 +69,10 @@ __all__ = [
     "JobQueue",
     "Jobs",
     "Judged",
+    "KeyUses",
     "Migrate",
     "Moment",
+    "Note",
     "Operation",
     "Outcome",
     "Page",
@@ -74,15 +81,18 @@ __all__ = [
     "Purged",
     "Receipt",
     "Restore",
+    "Seal",
     "SearchPage",
     "SlotChange",
     "Standing",
     "Touched",
+    "Trail",
     "TransactionEntry",
     "Update",
     "Walk",
     "Workspace",
     "Written",
+    "accompanied",
     "compile_expression",
     "compile_pattern",
     "definition_operations",

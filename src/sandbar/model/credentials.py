@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 
+from sandbar.errors import NotFound
 from sandbar.model import core
+from sandbar.model.naming import as_key
 from sandbar.model.secrets import matches_secret
 from sandbar.model.writes import Latest, Writes
 from sandbar.store.api import Store, Token
@@ -26,6 +29,20 @@ class Credentials:
         """The hash that a secret slot keeps."""
         property = self._latest(False).property_named(slot)
         return self._store.secret(self._ws, entity_id, property.id)
+
+    def holder_of(self, slot: str, value: str) -> int | None:
+        """Who has this value of a unique slot: that nobody has it is found out as quickly."""
+        try:
+            property, key = as_key(self._latest(False), {slot: value})
+        except NotFound:
+            property, key = as_key(self._latest(True), {slot: value})
+        _, row = self._store.point_by_key(self._ws, property.id, key)
+        return None if row is None else row.id
+
+    def last_changes(self, ids: Collection[int]) -> dict[int, int]:
+        """When each of these entities last changed (its t), in one look; who is gone has none."""
+        with self._store.snapshot(self._ws) as snapshot:
+            return {row.id: row.t for row in snapshot.entities(list(ids))}
 
     @staticmethod
     def matches(hashed: str, candidate: str) -> bool:
@@ -51,6 +68,10 @@ class Credentials:
     def revoke_tokens(self, entity_id: int) -> None:
         """Inside `run`: none of the keys minted for the entity so far counts any more."""
         self._writes.open_transaction().revoke_tokens(entity_id)
+
+    def uses(self) -> dict[int, int]:
+        """When each key signed in last, in microseconds: about a second behind, and no history."""
+        return self._store.key_uses.uses(self._ws)
 
     def shared_key(self) -> bytes:
         """A key that all servers of this workspace share, drawn when it is first wanted.

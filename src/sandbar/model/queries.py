@@ -7,7 +7,7 @@ checked against the whole filter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from sandbar.errors import Incorrect, Problem, Unsupported
@@ -17,6 +17,7 @@ from sandbar.model.documents import Doc, read_doc
 from sandbar.model.drives import Drive, choose_drive
 from sandbar.model.filters import EVERYTHING, Evaluator, Node, parse_filter
 from sandbar.model.findings import data_of, finding_of
+from sandbar.model.hiding import hidden_ids
 from sandbar.model.properties import Property
 from sandbar.model.rendering import Source, render
 from sandbar.model.results import Page
@@ -44,7 +45,7 @@ class Question(NamedTuple):
     fields: tuple[str, ...] | None = None
     limit: int = LIMIT_DEFAULT
     cursor: str | None = None
-    hidden: frozenset[str] = frozenset()
+    hidden: Collection[str] = ()
 
 
 class View(NamedTuple):
@@ -134,7 +135,7 @@ class _Walk:
         self.view = view
         schema = view.schema
         self.cls: Class = schema.class_named(question.class_)
-        self.hidden = schema.with_subclasses(question.hidden)
+        self.hidden = hidden_ids(schema, question.hidden)
         below = schema.descendants(self.cls.id)
         self.classes = tuple(id for id in below if id not in self.hidden)
         self.is_wanted = frozenset(self.classes).__contains__

@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 
 
-class Receipt(msgspec.Struct, frozen=True, rename="kebab", gc=False):
+class Receipt(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, gc=False):
     """Proof of a write: reading as of `t` shows exactly this write and all before it."""
 
     t: int
     instant: str
     epoch: int
+    audit: tuple[int, int] | None = None  # run and n of its row, if it was asked for by a verb
 
 
 class Outcome(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, gc=False):

@@ -288,7 +288,7 @@ class Schema:
             seen.update(level)
         return sorted(seen)
 
-    def with_subclasses(self, names: Iterable[str]) -> frozenset[int]:
+    def with_subclasses(self, names: Iterable[Any]) -> frozenset[int]:
         """These classes and all below them; one that does not exist has nothing below it."""
         known = (self.class_if_known(name) for name in names)
         return frozenset(id for cls in known if cls is not None for id in self.descendants(cls.id))

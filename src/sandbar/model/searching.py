@@ -14,6 +14,7 @@ from sandbar.errors import Incorrect, Unavailable, Unsupported
 from sandbar.model import core
 from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cursor
 from sandbar.model.documents import read_doc
+from sandbar.model.hiding import AllBut, hidden_ids
 from sandbar.model.rendering import Source, render
 from sandbar.model.results import Hit, SearchPage
 from sandbar.model.schema import Schema
@@ -63,10 +64,11 @@ def search_page(source: Searched, schema: Schema, t: int, epoch: int, search: Se
             "search.limit", f"limit is from 1 to {LIMIT_MAX}", hint="page with the cursor"
         )
     terms = parse_search(search.query)
-    hidden = frozenset(_with_subclasses(schema, search.hidden))
+    hidden = hidden_ids(schema, search.hidden)
     classes = None
-    if search.class_ is not None:
-        wanted = schema.descendants(schema.class_named(search.class_).id)
+    if search.class_ is not None or isinstance(search.hidden, AllBut):
+        root = None if search.class_ is None else schema.class_named(search.class_).id
+        wanted = schema.class_ids if root is None else schema.descendants(root)
         classes = tuple(id for id in wanted if id not in hidden)
     question = question_digest("search", search.query, search.class_, sorted(hidden))
     passed = 0 if search.cursor is None else read_cursor(search.cursor, question, epoch).id
@@ -83,12 +85,6 @@ def search_page(source: Searched, schema: Schema, t: int, epoch: int, search: Se
         return SearchPage(items, t)
     stop = Cursor(epoch, t, question, 0, b"", passed + search.limit)
     return SearchPage(items, t, write_cursor(stop))
-
-
-def _with_subclasses(schema: Schema, classes: Collection[Any]) -> list[int]:
-    """Those that do not exist have no instances, either."""
-    known = (schema.class_if_known(name) for name in classes)
-    return [id for cls in known if cls is not None for id in schema.descendants(cls.id)]
 
 
 def _texts(schema: Schema, row: Row) -> list[str]:

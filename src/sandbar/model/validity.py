@@ -17,6 +17,7 @@ from sandbar.model import core
 from sandbar.model.checks import check_required, check_validators, decode_slot
 from sandbar.model.documents import Doc, exact, read_doc
 from sandbar.model.findings import Finding, data_of, finding_of
+from sandbar.model.hiding import hidden_ids
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.store.api import Snapshot
@@ -91,7 +92,7 @@ def _instances(snapshot: Snapshot, cls: Class, walk: Walk, limit: int) -> list[F
 
 def _classes(schema: Schema, class_: Any, hidden: Collection[str]) -> list[Class]:
     below = schema.descendants(schema.class_named(class_).id)
-    kept_back = schema.with_subclasses(frozenset(hidden))
+    kept_back = hidden_ids(schema, hidden)
     return [schema.class_by_id(id) for id in sorted(below) if id not in kept_back]
 
 

@@ -68,7 +68,7 @@ class Workspace:
 
     def __init__(self, store: Store, ws: int) -> None:
         self._store = store
-        self._ws = ws
+        self._ws = self.number = ws  # what the store and the audit know it by
         self._schemas = SchemaCache()
         self._writes = Writes(store, ws, self._schema_of_generation, self._latest_schema)
         self.credentials = Credentials(store, ws, self._writes, self._latest_schema)
@@ -203,7 +203,7 @@ class Workspace:
         What is `hidden` (classes, and all below them) is left out, and looked at on no way.
         """
         chosen = None if fields is None else chosen_fields(fields)
-        question = Question(class_, where, order_by, chosen, limit, cursor, frozenset(hidden))
+        question = Question(class_, where, order_by, chosen, limit, cursor, hidden)
         unit = self._writes.open_unit()
         if unit is not None and as_of is None:
             return self._writes.query(unit, question)
@@ -364,13 +364,19 @@ class Workspace:
         return try_out(self._store, self._ws, state, schema, operations, guard)
 
     def purge(
-        self, entity: Any, *, principal: str, reason: str | None = None, mode: PurgeMode = "refuse"
+        self,
+        entity: Any,
+        *,
+        principal: str,
+        reason: str | None = None,
+        mode: PurgeMode = "refuse",
+        guard: Guard | None = None,
     ) -> Purged:
         """Erase every version of an entity and of what it owns; only a mark of that stays.
 
         Refused while others refer to it, unless `mode` is `detach`, which clears those slots.
         """
-        return self._writes.purge(entity, mode, principal, reason)
+        return self._writes.purge(entity, mode, principal, reason, guard)
 
     def run(
         self,

@@ -162,13 +162,20 @@ class Writes:
         digest = _digest([], asked, is_kept=True)
         record = tx.recall(principal, key)
         if record is None:
-            tx.remember(principal, key, digest, "")
+            tx.remember(principal, key, digest, "{}")
             return False
         if record.digest != digest:
             raise _other_request()
         return True
 
-    def purge(self, entity: Any, mode: PurgeMode, principal: str, reason: str | None) -> Purged:
+    def purge(
+        self,
+        entity: Any,
+        mode: PurgeMode,
+        principal: str,
+        reason: str | None,
+        guard: Guard | None = None,
+    ) -> Purged:
         """Erase an entity and its whole past, alone and at once, then what may linger of it."""
         _check_request(principal, reason, None)
         check_mode(mode)
@@ -180,8 +187,8 @@ class Writes:
 
         def work(tx: Transaction) -> tuple[Receipt, list[int]]:
             tx.attribute(principal, reason)
-            gone = purge_entity(Unit(tx, self._schema_of(tx.generation, tx.epoch)), entity, mode)
-            return _receipt(tx), gone
+            unit = Unit(tx, self._schema_of(tx.generation, tx.epoch), guard)
+            return _receipt(tx), purge_entity(unit, entity, mode)
 
         receipt, gone = self._store.submit(self._ws, work, alone=True).result()
         return Purged(receipt, gone, self._store.scrub())
@@ -336,7 +343,8 @@ def _digest(operations: list[Operation], asked: Any, *, is_kept: bool) -> str:
 def _receipt(tx: Transaction) -> Receipt:
     """A write that changed nothing points at the last transaction before it."""
     if tx.changed_ids:
-        return Receipt(tx.t, clock.instant_text(tx.instant_us), tx.epoch)
+        audit = None if tx.ride is None else tx.ride.quote()
+        return Receipt(tx.t, clock.instant_text(tx.instant_us), tx.epoch, audit)
     return Receipt(tx.t - 1, clock.instant_text(tx.instant_us), tx.epoch)
 
 

@@ -9,6 +9,7 @@ from sandbar.model import Standing, Workspace
 from sandbar.notify.news import Listener, News
 
 _COMMITS_MAX = 100  # at a time, before other workspaces have their turn
+_NO_EPOCH = -1  # of no workspace
 
 
 class Told:
@@ -82,6 +83,10 @@ class Followed:
         now = self._workspace.standing()
         if now != self.told:
             self._tell_all(now)
+
+    def bury(self) -> None:
+        """The workspace has been deleted: tell that nothing is as it was."""
+        self._tell_all(Standing(0, _NO_EPOCH))
 
     def _tell_all(self, now: Standing) -> None:
         self.told = now

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import partial
 
 from sandbar import clock
-from sandbar.errors import Interrupted, Unavailable
+from sandbar.errors import Interrupted, NotFound, Unavailable
 from sandbar.faults import log_fault
 from sandbar.model import Workspace
 from sandbar.notify.followed import Followed, Told
@@ -128,6 +128,13 @@ class StoreHub:
             elif followed.advance():
                 followed.stir()
             self._ailing.pop(followed.name, None)
+        except NotFound as problem:
+            if problem.code == "store.no-workspace":  # somebody has deleted it
+                followed.bury()
+                self._drop(followed)
+                followed.close()
+            else:
+                self._note(followed, problem, is_defect=True)
         except (Unavailable, Interrupted) as problem:
             if problem.code == "store.closed":
                 self._drop(followed)

@@ -7,7 +7,15 @@ prompts and workflows up to date.
 What a pack can do in Python comes with Sandbar or an installed distribution, never with a folder.
 """
 
-from sandbar.packs.coded import PackCode, PackResource, PackTemplate, PromptMessages, code_of
+from sandbar.packs.coded import (
+    PackCode,
+    PackEndpoint,
+    PackResource,
+    PackTemplate,
+    PromptMessages,
+    code_of,
+    known_endpoints,
+)
 from sandbar.packs.folders import Manifest, available_packs, built_in_packs
 from sandbar.packs.loading import PackReport, Progress, load_pack
 from sandbar.packs.messages import PromptArgument
@@ -24,6 +32,7 @@ __all__ = [
     "SUBJECT_ARGUMENT",
     "Manifest",
     "PackCode",
+    "PackEndpoint",
     "PackRecord",
     "PackReport",
     "PackResource",
@@ -37,6 +46,7 @@ __all__ = [
     "code_of",
     "complete_argument",
     "get_prompt",
+    "known_endpoints",
     "load_pack",
     "loaded_packs",
     "pack_records",

@@ -4,12 +4,13 @@ Code comes with Sandbar or with an installed distribution, through an entry poin
 `sandbar.packs` (the entry's name is the pack's; its value is the pack's package, or a module in
 it). Data never names what is imported.
 
-A module exports any of VERBS, RESOURCES, TEMPLATES, PROMPT_HANDLERS, COMPLETIONS, ACTIVITIES and
-EFFECTS.
+A module exports any of VERBS, RESOURCES, TEMPLATES, PROMPT_HANDLERS, COMPLETIONS, ACTIVITIES,
+EFFECTS and ENDPOINTS.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module, metadata, resources
@@ -19,7 +20,8 @@ from typing import Any
 
 import msgspec
 
-from sandbar.errors import Conflict, Fault
+from sandbar.errors import Conflict, Fault, Problem
+from sandbar.faults import log_fault
 from sandbar.verbs.catalogue import PREFIX, Verb
 from sandbar.verbs.context import Context
 from sandbar.verbs.conversation import InputRequired
@@ -38,7 +40,11 @@ _IMPORT_ERRORS = (
     LookupError,
 )
 
-_BUILT_IN = {"everything": "sandbar.packs.everything.code"}
+_BUILT_IN = {"care": "sandbar.packs.care.code", "everything": "sandbar.packs.everything.code"}
+
+_PATH = re.compile(r"(/[a-z0-9][a-z0-9_-]{0,40}){1,4}")
+_OUR_PATHS = frozenset({"mcp", "health"})
+_ENDPOINT_NAME = re.compile(r"[a-z][a-z0-9_-]{0,44}")  # clients' files have it as a key
 
 
 class PackResource(msgspec.Struct, frozen=True):
@@ -68,6 +74,19 @@ class PromptMessages(msgspec.Struct, frozen=True):
     description: str = ""
 
 
+class PackEndpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """An MCP endpoint with a few of a pack's tools and nothing else: one POST, one JSON answer."""
+
+    path: str  # of the URL
+    name: str  # what the server calls itself there, and clients may call it
+    title: str
+    version: str
+    tools: tuple[str, ...]  # names of exact verbs of the same pack
+    instructions: str = ""
+    summary: str = ""  # in a few words, for the comment of a client's configuration
+    expect: str = ""  # what the first tool answers if it is called without arguments
+
+
 PromptHandler = Callable[[Context, Mapping[str, str]], PromptMessages | InputRequired]
 
 
@@ -81,6 +100,7 @@ class PackCode(msgspec.Struct, frozen=True):
     completions: dict[tuple[str, str], tuple[str, ...]] = {}  # by prompt's ident and argument
     activities: dict[str, Activity] = {}  # by the names that states call them by
     effects: dict[str, EffectHandler] = {}  # by the names that transitions call them by
+    endpoints: tuple[PackEndpoint, ...] = ()
 
     def read(self, uri: str) -> tuple[str | bytes, str] | None:
         """The contents and MIME type of a resource, or None if no pack has it."""
@@ -113,6 +133,7 @@ def code_of(names: Sequence[str]) -> PackCode:
     _refuse_clashes("activity", ((name, one) for name, code in codes for one in code.activities))
     _refuse_clashes("effect", ((name, one) for name, code in codes for one in code.effects))
     _refuse_clashes("resource", ((name, one.uri) for name, code in codes for one in code.resources))
+    _refuse_clashes("path", ((name, one.path) for name, code in codes for one in code.endpoints))
     return PackCode(
         tuple(verb for _, code in codes for verb in code.verbs),
         tuple(resource for _, code in codes for resource in code.resources),
@@ -121,7 +142,28 @@ def code_of(names: Sequence[str]) -> PackCode:
         {key: values for _, code in codes for key, values in code.completions.items()},
         {name: run for _, code in codes for name, run in code.activities.items()},
         {name: run for _, code in codes for name, run in code.effects.items()},
+        tuple(endpoint for _, code in codes for endpoint in code.endpoints),
     )
+
+
+def known_endpoints() -> list[tuple[str, PackEndpoint]]:
+    """The endpoints of all packs that could be loaded, each with the name of its pack.
+
+    What is broken, or wants a path that another pack has, is told to the log and left out: the
+    packs that a server has in use must not suffer from one that lies about.
+    """
+    known: list[str] = []
+    found: list[tuple[str, PackEndpoint]] = []
+    for name in (*_BUILT_IN, *installed_packs()):
+        try:
+            code_of([*known, name])
+        except Problem as problem:
+            log_fault("pack.endpoints-left-out", problem)
+            continue
+        if endpoints := code_of([name]).endpoints:
+            known.append(name)
+            found += [(name, endpoint) for endpoint in endpoints]
+    return found
 
 
 @cache
@@ -150,11 +192,13 @@ def _exports(name: str, module: ModuleType) -> PackCode:
         getattr(module, "COMPLETIONS", {}),
         getattr(module, "ACTIVITIES", {}),
         getattr(module, "EFFECTS", {}),
+        getattr(module, "ENDPOINTS", ()),
     )
     exports: tuple[tuple[str, type, Any], ...] = (
         ("VERBS", Verb, code.verbs),
         ("RESOURCES", PackResource, code.resources),
         ("TEMPLATES", PackTemplate, code.templates),
+        ("ENDPOINTS", PackEndpoint, code.endpoints),
     )
     for export, kind, items in exports:
         if not isinstance(items, tuple) or not all(isinstance(item, kind) for item in items):
@@ -162,7 +206,24 @@ def _exports(name: str, module: ModuleType) -> PackCode:
     ours = [verb.name for verb in code.verbs if verb.is_exact and verb.name.startswith(PREFIX)]
     if ours:
         raise _broken(name, f"{', '.join(ours)}: names that begin with {PREFIX} are ours")
+    exact = {verb.name for verb in code.verbs if verb.is_exact}
+    for endpoint in code.endpoints:
+        if wrong := _what_is_wrong(endpoint, exact):
+            raise _broken(name, f"ENDPOINTS: {wrong}")
     return code
+
+
+def _what_is_wrong(endpoint: PackEndpoint, exact: set[str]) -> str | None:
+    path = endpoint.path
+    if not _PATH.fullmatch(path) or path.split("/")[1] in _OUR_PATHS:
+        return f"{path!r} is no path for an endpoint of a pack"
+    if not _ENDPOINT_NAME.fullmatch(endpoint.name):
+        return f"{endpoint.name!r} is no name for an endpoint"
+    unknown = [tool for tool in endpoint.tools if tool not in exact]
+    if unknown or not endpoint.tools:
+        missing = ", ".join(unknown) or "nothing"
+        return f"{path} names {missing}, and needs exact verbs of its pack"
+    return None
 
 
 def _broken(name: str, what: str) -> Fault:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from sandbar.access import install_access, is_protected
 from sandbar.model import Create, Operation, Workspace, Written, definition_operations
 from sandbar.packs.coded import code_of
 from sandbar.packs.folders import Pack, read_pack, system_schema
@@ -43,6 +44,8 @@ def load_pack(
     manifest = read.manifest
     names = sorted({*loaded_packs(workspace), manifest.name})
     code_of(names)  # refuses code that clashes before anything is written
+    if _speaks_of_access(read):
+        install_access(workspace)
     principal = f"pack/{manifest.name}"
     seeds = [Create(class_=seed.class_, slots=seed.slots) for seed in read.seeds]
     first, rest = seeds[:_SEEDS_AT_ONCE], seeds[_SEEDS_AT_ONCE:]
@@ -64,6 +67,13 @@ def load_pack(
         len(read.prompts),
         len(read.workflows),
     )
+
+
+def _speaks_of_access(pack: Pack) -> bool:
+    """Whether it brings roles, people or references to them: then their classes must be there."""
+    named = [seed.class_ for seed in pack.seeds]
+    named += [str(slots.get("dt/range", "")) for slots in pack.schema.properties.values()]
+    return any(is_protected(name) for name in named)
 
 
 def _write(

@@ -17,6 +17,7 @@ from sandbar.store.plan import Transaction
 from sandbar.store.rows import Head, Record, Row, State, Token, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan
 from sandbar.store.search import Sought
+from sandbar.store.trail import Buckets, KeyUses, Trail
 from sandbar.store.watchers import Heard, Watch
 
 T = TypeVar("T")
@@ -112,11 +113,32 @@ class Store(Protocol):
     def jobs(self) -> JobQueue:
         """The jobs of all workspaces, for those who do them."""
 
+    @property
+    def trail(self) -> Trail:
+        """The audit of all workspaces."""
+
+    @property
+    def buckets(self) -> Buckets:
+        """How often somebody may do something."""
+
+    @property
+    def key_uses(self) -> KeyUses:
+        """When keys were last used."""
+
+    def workspaces(self) -> list[tuple[int, str]]:
+        """Numbers and names of the workspaces that there are, by name."""
+
     def workspace(self, name: str) -> int | None:
         """The number of the workspace of that name."""
 
     def create_workspace(self, name: str) -> int:
         """Make an empty workspace; an existing one of that name is simply returned."""
+
+    def drop_workspace(self, name: str) -> None:
+        """Delete a workspace with all that is in it; its number is never given to another.
+
+        Requests that are under way may still note themselves in the audit of nobody.
+        """
 
     def head(self, ws: int) -> Head:
         """Where the workspace stands: the cheapest look there is."""

@@ -14,6 +14,7 @@ from sandbar import clock
 from sandbar.errors import Interrupted, Problem, Unavailable
 from sandbar.store.answer import Answer
 from sandbar.store.api import Wanted, unique_wanted
+from sandbar.store.numbering import Outcome, Ride
 from sandbar.store.plan import Base, Plan, RunAlone, Transaction
 from sandbar.store.rows import State
 
@@ -64,7 +65,7 @@ class Item:
     """One queued transaction and the future of whoever waits for it."""
 
     __slots__ = (
-        "alone", "deadline_s", "error", "future", "is_doubtful", "value", "wanted", "work",
+        "alone", "deadline_s", "error", "future", "is_doubtful", "ride", "value", "wanted", "work",
     )  # fmt: skip
 
     def __init__(
@@ -74,11 +75,14 @@ class Item:
         *,
         alone: bool,
         deadline_s: float | None,
+        ride: Ride | None = None,
     ) -> None:
+        """`ride` is the note that this write keeps, if it writes anything."""
         self.work = work
         self.wanted = wanted
         self.alone = alone
         self.deadline_s = deadline_s
+        self.ride = ride
         self.future: Answer[Any] = Answer()
         self.value: Any = None
         self.error: BaseException | None = None
@@ -140,15 +144,18 @@ def _attempt(
         session = begin()
     except Problem as problem:
         raise _NotBegun(problem) from problem
+    plan = Plan(session.state)
+    outcome = Outcome.LOST
     try:
         session.prefetch(unique_wanted(item.wanted for item in items))
-        plan = Plan(session.state)
         deferred = _plan_items(session, plan, items, enter, alone=alone)
         if plan.is_empty():
             session.rollback()
         else:
             session.apply(plan)
+            outcome = Outcome.DOUBTFUL
             session.commit()
+            outcome = Outcome.KEPT
     except Problem as problem:
         session.rollback()
         for item in items:
@@ -161,6 +168,9 @@ def _attempt(
     except BaseException:
         session.rollback()
         raise
+    finally:
+        for ride in plan.rides:
+            ride.end(outcome)
     if plan.transactions:
         committed(plan.t)
     return deferred
@@ -184,20 +194,31 @@ def _plan_items(
                 "deadline.passed", "the deadline passed before the write began"
             )
             continue
-        tx = Transaction(plan, session, alone=alone)
+        tx = Transaction(plan, session, alone=alone, ride=item.ride)
         enter(tx)
         try:
             item.value = item.work(tx)
             tx.finish()
+            if item.ride is not None and _has_written(tx, plan):
+                row = item.ride.begin()
+                if row is not None:
+                    plan.rides[item.ride] = row
         except RunAlone:
             deferred.append(item)
         except BaseException as error:  # noqa: BLE001 - whatever it raised is its caller's answer
             item.error = error
         finally:
             enter(None)
+            if item.ride is not None and item.ride not in plan.rides:
+                item.ride.end(Outcome.LOST)  # a number that was quoted is not used
         if not session.is_open():
             raise _given_up(item.error)
     return deferred
+
+
+def _has_written(tx: Transaction, plan: Plan) -> bool:
+    """Whether there is anything to commit for this item; how far a search got it notes alone."""
+    return bool(tx.changed_ids or tx.records or tx.jobs or plan.unsearched)
 
 
 def _given_up(error: BaseException | None) -> Problem:

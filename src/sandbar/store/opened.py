@@ -13,7 +13,9 @@ from sandbar.store.answer import Answer
 from sandbar.store.api import NOTHING_WANTED, Wanted
 from sandbar.store.batch import Item
 from sandbar.store.forks import Home
+from sandbar.store.numbering import Numbers, Ride
 from sandbar.store.plan import Transaction
+from sandbar.store.trail import current_note
 from sandbar.store.watchers import Heard, Watch, Watchers
 from sandbar.store.writer import Connector, Writer
 
@@ -24,10 +26,17 @@ class OpenStore(ABC):
     """An open database, until it is closed or the program ends."""
 
     def __init__(
-        self, connect: Callable[[], Connector], *, workers: int, yields: bool, poll_s: float
+        self,
+        connect: Callable[[], Connector],
+        numbers: Numbers,
+        *,
+        workers: int,
+        yields: bool,
+        poll_s: float,
     ) -> None:
         """`poll_s` is how often a watcher must look for commits that it is not called about."""
         self._home = Home()
+        self._numbers = numbers
         self._closed = False
         self._watchers = Watchers(self._start_hearing, self._stop_hearing, poll_s)
         self._writer = Writer(connect, workers=workers, yields=yields, committed=self._committed)
@@ -45,7 +54,9 @@ class OpenStore(ABC):
         """Queue a transaction; the future resolves after its commit."""
         self._home.require()
         check_patience()
-        item = Item(work, wanted, alone=alone, deadline_s=deadline_s)
+        note = current_note()
+        ride = None if note is None or note.ws != ws else Ride(self._numbers, note)
+        item = Item(work, wanted, alone=alone, deadline_s=deadline_s, ride=ride)
         self._writer.submit(ws, item)
         return item.future
 

@@ -17,10 +17,12 @@ import msgspec
 from sandbar import clock
 from sandbar.errors import Fault
 from sandbar.store.jobs import job_lost
+from sandbar.store.numbering import Ride
 from sandbar.store.rows import Record, Row, State, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan, level_of
 from sandbar.store.search import Sought, Words
 from sandbar.store.tokens import Tokens
+from sandbar.store.trail import AuditRow
 
 Pair = tuple[int, Key]  # property and key
 
@@ -104,6 +106,7 @@ class Plan:
         self.unsearched: tuple[int | None] | None = None  # how far the index was built just now
         self.erased: dict[int, int] = {}  # whom nothing but a mark remembers, since when
         self.first_unstored_id = state.next_id
+        self.rides: dict[Ride, AuditRow] = {}  # notes of the audit that come along
 
     def is_empty(self) -> bool:
         """Whether applying this plan would write anything."""
@@ -174,7 +177,8 @@ class Plan:
 class Transaction:
     """One atomic write: reads see everything before it, changes wait for the commit."""
 
-    def __init__(self, plan: Plan, base: Base, *, alone: bool) -> None:
+    def __init__(self, plan: Plan, base: Base, *, alone: bool, ride: Ride | None = None) -> None:
+        self.ride = ride  # the note that comes along
         self._plan = plan
         self._base = base
         self.alone = alone

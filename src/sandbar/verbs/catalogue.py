@@ -40,8 +40,19 @@ class Verb(msgspec.Struct, frozen=True, kw_only=True):
     starts_task: bool = False  # answers with `Started`: doors that know tasks say so
     is_long: bool = False  # may take longer than a request, and may be run twice: can be a task
     needs_task: bool = False  # of the two above: not for clients that know no tasks
+    is_housekeeping: bool = False  # always callable, but listed only with ?tools=full or all
     is_exact: bool = False  # a pack's tool, listed without our prefix
     input_schema: dict[str, Any] | None = None  # an exact verb may bring its own
+    group: str = ""  # what roles grant; if nothing is said, the first part of its name
+
+    def __post_init__(self) -> None:
+        """A verb belongs to the group that its name begins with, unless it says otherwise."""
+        if not self.group:
+            msgspec.structs.force_setattr(self, "group", self.name.partition(".")[0])
+
+    def may_be_called_by(self, caller: Caller) -> bool:
+        """Whether a caller's rights reach this far."""
+        return caller.rights.may_call(self.group, self.name, self.access)
 
     @property
     def dotted(self) -> str:
@@ -87,4 +98,4 @@ class Catalogue:
 
     def visible_to(self, caller: Caller) -> list[Verb]:
         """The verbs that this caller may call."""
-        return [verb for verb in self._verbs if caller.may(verb.access)]
+        return [verb for verb in self._verbs if verb.may_be_called_by(caller)]

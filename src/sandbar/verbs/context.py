@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from sandbar.access import Guarded
+from sandbar.access import Guarded, Neighbours
+from sandbar.audit import Journal, Note
 from sandbar.verbs.catalogue import Catalogue
 from sandbar.verbs.conversation import Conversation
 from sandbar.verbs.tasks import Started, Tasks
@@ -23,6 +24,9 @@ class Context(msgspec.Struct, frozen=True):
     request_id: str | None = None
     conversation: Conversation | None = None
     engine: Workflows | None = None
+    neighbours: Neighbours | None = None  # the workspaces of the same database
+    note: Note | None = None  # the call's row in the audit
+    audit: Journal | None = None
 
     @property
     def workflows(self) -> Workflows:
@@ -31,9 +35,15 @@ class Context(msgspec.Struct, frozen=True):
         return self.engine
 
     @property
+    def journal(self) -> Journal:
+        """The audit of the database."""
+        assert self.audit is not None, "this context was made without an audit"
+        return self.audit
+
+    @property
     def tasks(self) -> Tasks:
         """The caller's tasks."""
-        return Tasks(self.workflows, self.db.caller)
+        return Tasks(self.workflows, self.db)
 
     def named(self, entity: Any) -> Any:
         """An entity as somebody names it: the handle of a task is the name of its process."""

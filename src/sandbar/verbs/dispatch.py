@@ -5,11 +5,13 @@ Find the verb, ask whether the caller may, read the arguments, run, answer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from sandbar.audit import accompanied
 from sandbar.errors import Fault, Forbidden, Incorrect, NotFound, Problem, TooMany
 from sandbar.faults import log_fault
 from sandbar.model import did_you_mean
@@ -27,17 +29,22 @@ from sandbar.workflow import CALL
 
 _SHOWN_MAX = 80
 _KEY = "idempotency-key"
+_NAMEABLE = re.compile(r"(?!(?:.*[./])?sk-)[A-Za-z0-9_./-]{1,80}")  # what a name in the audit may look like
+CLASS_TOOLS = ("entity", "entity.create")  # what the tool of a class is another spelling of
 CALLS_OF_ONE_CALLER = 12  # long calls that are under way at once
 
 
 def dispatch(context: Context, name: str, arguments: Mapping[str, Any]) -> Any:
     """Call a verb under any of its spellings, or a class's tool."""
     ready = context.catalogue.ready(name)
+    _name(context, name if ready is None else ready.verb.name)
     try:
-        if ready is None:
-            answer = _call_class_tool(context, name, arguments)
-        else:
-            answer = _call(context, ready, arguments)
+        # The row of the audit goes with what the call writes; if it writes nothing, the door that
+        # has opened the row keeps it before the answer leaves.
+        with accompanied(context.note):
+            if ready is None:
+                return _call_class_tool(context, name, arguments)
+            return _call(context, ready, arguments)
     except Problem:
         raise
     except Exception as error:
@@ -48,13 +55,17 @@ def dispatch(context: Context, name: str, arguments: Mapping[str, Any]) -> Any:
             hint="retry; if it happens again, report the id",
             data={"id": fault_id},
         ) from error
-    # The audit row is written here, and where a Problem passes above: name, outcome, duration.
-    return answer
+
+
+def _name(context: Context, name: str) -> None:
+    """Say in the audit which verb it is, unless its door has said it already."""
+    if context.note is not None and context.note.verb is None:
+        context.note.verb = name if _NAMEABLE.fullmatch(name) else "?"
 
 
 def _call(context: Context, ready: Ready, arguments: Mapping[str, Any]) -> Any:
     verb = ready.verb
-    if not context.db.caller.may(verb.access):
+    if not verb.may_be_called_by(context.db.caller):
         raise _forbidden(context, verb.name, verb.access)
     return verb.run(context, ready.read(arguments))
 
@@ -65,13 +76,15 @@ def dispatch_later(context: Context, name: str, arguments: Mapping[str, Any]) ->
     if ready is None:
         raise _unknown(context, name)
     verb = ready.verb
-    if not context.db.caller.may(verb.access):
+    if not verb.may_be_called_by(context.db.caller):
         raise _forbidden(context, verb.name, verb.access)
     _refuse_short(verb)
     ready.read(arguments)
     _refuse_many(context)
     data = {"verb": verb.name, "arguments": dict(arguments)}
-    return context.tasks.started(context.tasks.start(CALL, None, data))
+    _name(context, verb.name)
+    with accompanied(context.note):
+        return context.tasks.started(context.tasks.start(CALL, None, data))
 
 
 def dispatch_again(context: Context, name: str, arguments: Mapping[str, Any], key: str) -> Any:
@@ -115,7 +128,7 @@ def _call_class_tool(context: Context, name: str, arguments: Mapping[str, Any]) 
     cls = class_of_tool(schema, name)
     if cls is None:
         raise _unknown(context, name)
-    if not context.db.caller.may("write"):
+    if not context.db.caller.rights.may_call(*CLASS_TOOLS, "write"):
         raise _forbidden(context, name, "write")
     call = read_class_call(schema, cls, arguments)
     return create_entity(context, cls, call.slots, call.reason, call.idempotency_key)

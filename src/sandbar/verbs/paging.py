@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -17,6 +17,17 @@ _ITEMS_DEFAULT = 1000
 _ENTITIES_DEFAULT = 50
 
 T = TypeVar("T")
+
+
+class Named(Protocol):
+    """Something that has a name."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+
+N = TypeVar("N", bound=Named)
 
 
 def fitting(items: Sequence[Any]) -> int:
@@ -41,6 +52,21 @@ def page_of_names(
         page = page[: fitting(page)]
     is_last = start + len(page) >= len(names)
     return page, None if is_last else write_place(page[-1], *question)
+
+
+def page_of_named(
+    items: Sequence[N], limit: int | None, cursor: str | None, *question: Any
+) -> tuple[list[N], str | None]:
+    """The same for things that are sorted by their `name`."""
+    start = 0
+    if cursor is not None:
+        place = read_place(cursor, str, *question)
+        start = bisect_right(items, place, key=lambda item: item.name)
+    page = list(items[start : start + (limit or _ITEMS_DEFAULT)])
+    if limit is None:
+        page = page[: fitting(page)]
+    is_last = start + len(page) >= len(items)
+    return page, None if is_last else write_place(page[-1].name, *question)
 
 
 def page_of_entities(ask: Callable[[int, Any], Page], limit: int | None, as_of: Any) -> Page:

@@ -8,11 +8,13 @@ from typing import Any
 
 import msgspec
 
-from sandbar.access import Caller
+from sandbar.access import Guarded, refuse_outside, remembered
 from sandbar.errors import Incorrect, NotFound
 from sandbar.verbs.answers import Answer
 from sandbar.workflow import (
     CALL,
+    CALLER,
+    VALIDATION,
     Handles,
     HistoryRow,
     Kind,
@@ -59,9 +61,10 @@ class Started(Task, frozen=True, kw_only=True):
 class Tasks:
     """The tasks of one caller."""
 
-    def __init__(self, workflows: Workflows, caller: Caller) -> None:
+    def __init__(self, workflows: Workflows, db: Guarded) -> None:
         self._workflows = workflows
-        self._caller = caller
+        self._db = db
+        self._caller = db.caller
 
     @property
     def _handles(self) -> Handles:
@@ -82,7 +85,7 @@ class Tasks:
             subject,
             data,
             principal=self._caller.principal,
-            caller={"account": self._caller.account_id, "role": self._caller.role},
+            caller=remembered(self._caller),
             reason=reason,
             idempotency_key=idempotency_key,
         )
@@ -105,6 +108,8 @@ class Tasks:
             raise unknown_task(handle) from None
         if not is_mine and not self._handles.is_right(handle, opened, view.started_by):
             raise unknown_task(handle)
+        if not self.reaches(view):
+            raise unknown_task(handle)
         return self._at_run(view, opened.run, handle)
 
     def _at_run(self, view: ProcessView, run: int, handle: str) -> ProcessView:
@@ -126,8 +131,31 @@ class Tasks:
                     return row.t - 1
         raise unknown_task(view.process_id)
 
-    def process_named(self, given: int | str) -> int:
-        """The process of a number or a handle."""
+    def process_named(self, given: int | str, *, is_changed: bool = False) -> int:
+        """The process of a number or a handle, if the caller may see it, or work on it."""
+        id = self._process_id(given)
+        if self._is_limited and not self.reaches(self._workflows.view(id), is_changed=is_changed):
+            raise refuse_outside(f"process {id}")
+        return id
+
+    def reaches(self, view: ProcessView, *, is_changed: bool = False) -> bool:
+        """Whether a process is within what the caller's key and roles are limited to."""
+        if not self._is_limited:
+            return True
+        kept = self._workflows.records.read(view.process_id).entity.get(CALLER) or {}
+        if self._caller.key_id is not None and kept.get("key") == self._caller.key_id:
+            return True  # begun by this very key, whose rights it has
+        if view.subject is None:
+            return False  # nobody can tell what it is about
+        if view.workflow == VALIDATION:
+            return self._db.sees(str(view.subject))
+        return self._db.sees_entity(view.subject, is_changed=is_changed)
+
+    @property
+    def _is_limited(self) -> bool:
+        return self._db.is_scoped or self._caller.rights.is_narrowed
+
+    def _process_id(self, given: int | str) -> int:
         if isinstance(given, str) and not _is_number(given):
             if self._handles.parsed(given) is None:
                 raise Incorrect(

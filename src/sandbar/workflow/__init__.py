@@ -10,6 +10,7 @@ from sandbar.workflow.handles import Handles, unknown_task
 from sandbar.workflow.jobs import told
 from sandbar.workflow.machines import Machine
 from sandbar.workflow.metamodel import (
+    CALLER,
     DEFINITION,
     HISTORY,
     PROCESS,
@@ -33,6 +34,7 @@ from sandbar.workflow.workflows import Workflows
 
 __all__ = [
     "CALL",
+    "CALLER",
     "DEFINITION",
     "HISTORY",
     "PROCESS",

@@ -14,6 +14,7 @@ from sandbar.store.plan import Plan
 from sandbar.store.postgres.arrays import Blobs, Longs, Texts
 from sandbar.store.postgres.connection import Connection
 from sandbar.store.postgres.jobs import apply_jobs
+from sandbar.store.postgres.trail import apply_rides
 from sandbar.store.postgres.words import note_searched, words_of
 from sandbar.store.queries import load_queries
 from sandbar.store.rows import RECORDS_KEPT_US
@@ -37,6 +38,7 @@ def apply_plan(connection: Connection, ws: int, plan: Plan, nonce: bytes) -> Non
     _put_records(connection, ws, plan)
     note_searched(connection, ws, plan)
     apply_jobs(connection, ws, plan)
+    apply_rides(connection, ws, plan)
     for id, t in plan.erased.items():
         connection.execute(_Q.erase, (Longs((id,)), t))
 

@@ -5,6 +5,7 @@ Every connection is in autocommit mode: transactions begin where the code says B
 
 from __future__ import annotations
 
+import re
 import struct
 from types import TracebackType
 from typing import Any
@@ -90,6 +91,10 @@ _INTERRUPTED = (Interrupted, "store.interrupted", "the statement was interrupted
 
 _CANCELLED = "57014"
 _REFUSAL_WORDS = ("authentication failed", "does not exist", "pg_hba.conf", "is not permitted")
+
+# What libpq quotes of an address may be its password: with a space or a percent sign in it.
+_QUOTED = re.compile(r'".*"', re.DOTALL)
+_ODD_HOST = re.compile(r"""(["'])[^"']*@[^"']*\1""")
 
 # By SQLSTATE, or its first characters; the longest match counts.
 _PROBLEMS: dict[str, tuple[type[Problem], str, str, str | None]] = {
@@ -218,10 +223,16 @@ def _problem_without_state(error: psycopg.Error) -> Problem:
     if isinstance(error, errors.ProgrammingError):
         return Incorrect(
             "store.cannot-open",
-            f"this is no PostgreSQL URL: {error}",
-            hint="for example postgresql://USER:PASSWORD@HOST/DATABASE",
+            f"this is no PostgreSQL URL: {_QUOTED.sub('…', str(error)).strip()}",
+            hint="for example postgresql://USER:PASSWORD@HOST/DATABASE;"
+            " a password's @ : / and % are written %40 %3A %2F and %25",
         )
     return Fault("store.failed", f"PostgreSQL: {error}")
+
+
+def without_odd_hosts(error: BaseException | None) -> str:
+    """What is said of a connection, without names of hosts that end a password with an @ in it."""
+    return _ODD_HOST.sub("…", str(error))
 
 
 def is_lost(error: psycopg.Error) -> bool:

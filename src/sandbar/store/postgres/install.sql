@@ -28,8 +28,9 @@ ALTER ROLE {role} LOGIN PASSWORD {password}
 GRANT USAGE ON SCHEMA sandbar TO {role};
 GRANT SELECT ON sandbar.migration TO {role};
 GRANT SELECT, UPDATE ON sandbar.workspace TO {role};
-GRANT SELECT, INSERT ON sandbar.tx, sandbar.past TO {role};
-GRANT SELECT, INSERT, UPDATE ON sandbar.version, sandbar.token TO {role};
+GRANT SELECT, INSERT ON sandbar.tx, sandbar.past, sandbar.audit, sandbar.seal TO {role};
+GRANT SELECT, INSERT, UPDATE ON sandbar.version, sandbar.token, sandbar.bucket,
+  sandbar.key_use TO {role};
 GRANT SELECT, INSERT, DELETE ON sandbar.slot TO {role};
 GRANT SELECT, UPDATE, DELETE ON sandbar.unsearched TO {role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON sandbar.entity, sandbar.secret, sandbar.idempotency,

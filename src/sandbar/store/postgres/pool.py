@@ -78,13 +78,13 @@ class Pool:
         self._give_back(lent)
         return row
 
-    def all_rows(self, sql: str, bindings: Any) -> list[Any]:
-        """The rows of one statement that reads no table, but calls a function that may."""
+    def all_rows(self, sql: str, bindings: Any, ws: int | None = None) -> list[Any]:
+        """The rows of one statement; without a workspace, of one that reads no table."""
 
         def fetch(connection: Connection) -> list[Any]:
             return connection.execute(sql, bindings, prepare=True).fetchall()
 
-        lent, rows = self._first(None, fetch)
+        lent, rows = self._first(ws, fetch)
         self._give_back(lent)
         return rows
 

@@ -7,6 +7,12 @@ SELECT workspace_by_name(%s)
 -- name: create_workspace
 SELECT create_workspace(%s, %s)
 
+-- name: all_workspaces
+SELECT ws, name FROM all_workspaces()
+
+-- name: drop_workspace
+SELECT drop_workspace(%s, %s)
+
 -- name: bind
 SELECT set_config('sandbar.ws', %s, false)
 
@@ -17,10 +23,11 @@ WHERE current_setting('synchronous_commit') = 'off'
 -- name: lock_workspace
 BEGIN;
 SELECT set_config('sandbar.ws', '{ws}', true);
-SELECT t, generation, epoch, next_id, instant_us FROM workspace WHERE ws = {ws} FOR UPDATE
+SELECT t, generation, epoch, next_id, instant_us FROM workspace
+WHERE ws = {ws} AND t >= 0 FOR UPDATE
 
 -- name: state
-SELECT t, generation, epoch, next_id, instant_us FROM workspace WHERE ws = %s
+SELECT t, generation, epoch, next_id, instant_us FROM workspace WHERE ws = %s AND t >= 0
 
 -- name: notify
 SELECT pg_notify('sandbar', word) FROM unnest(%s) AS u (word)
@@ -32,7 +39,7 @@ LISTEN sandbar
 SELECT set_config('statement_timeout', %s, true)
 
 -- name: head
-SELECT t, generation, epoch FROM workspace WHERE ws = %s
+SELECT t, generation, epoch FROM workspace WHERE ws = %s AND t >= 0
 
 -- name: nonce_at
 SELECT nonce FROM tx WHERE ws = %s AND t = %s
@@ -40,14 +47,14 @@ SELECT nonce FROM tx WHERE ws = %s AND t = %s
 -- name: point
 SELECT w.t, w.generation, w.epoch, e.id, e.class, e.t, e.doc
 FROM workspace w LEFT JOIN entity e ON e.ws = w.ws AND e.id = %s
-WHERE w.ws = %s
+WHERE w.ws = %s AND w.t >= 0
 
 -- name: point_by_key
 SELECT w.t, w.generation, w.epoch, e.id, e.class, e.t, e.doc
 FROM workspace w
 LEFT JOIN slot s ON s.ws = w.ws AND s.property = %s AND s.value = %s
 LEFT JOIN entity e ON e.ws = s.ws AND e.id = s.id
-WHERE w.ws = %s
+WHERE w.ws = %s AND w.t >= 0
 ORDER BY s.id LIMIT 1
 
 -- name: point_as_of
@@ -60,7 +67,7 @@ FROM workspace w LEFT JOIN LATERAL (
    ORDER BY t DESC LIMIT 1)
   LIMIT 1
 ) v ON true
-WHERE w.ws = %(ws)s
+WHERE w.ws = %(ws)s AND w.t >= 0
 
 -- name: entity
 SELECT id, class, t, doc FROM entity WHERE ws = %s AND id = %s

@@ -12,7 +12,7 @@ from psycopg import errors
 from psycopg.pq import TransactionStatus
 
 from sandbar import clock
-from sandbar.errors import Fault, NotFound, Problem, Unavailable
+from sandbar.errors import Fault, Problem, Unavailable
 from sandbar.store.api import Wanted
 from sandbar.store.batch import in_doubt
 from sandbar.store.plan import Pair, Plan
@@ -30,6 +30,7 @@ from sandbar.store.postgres.jobs import lock_job
 from sandbar.store.postgres.reads import QUERIES, PostgresReads
 from sandbar.store.rows import Record, Row, State
 from sandbar.store.scan import Key
+from sandbar.store.workspaces import no_workspace
 
 LOCK_PATIENCE_S = 10.0
 RESOLVE_PATIENCE_S = 10.0
@@ -106,7 +107,7 @@ def lock_workspace(connection: Connection, ws: int) -> State:
             continue
         if row is None:
             command(connection, "ROLLBACK")
-            raise NotFound("store.no-workspace", f"there is no workspace {ws}")
+            raise no_workspace(ws)
         return State(*row)
 
 

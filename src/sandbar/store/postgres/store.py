@@ -7,20 +7,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sandbar.errors import NotFound, Unavailable
+from sandbar.errors import Unavailable
 from sandbar.patience import current
+from sandbar.store.numbering import Numbers
 from sandbar.store.opened import OpenStore
-from sandbar.store.postgres.connection import Connection, open_reader, open_writer, translated
+from sandbar.store.postgres.buckets import PostgresBuckets
+from sandbar.store.postgres.connection import (
+    Connection,
+    command,
+    open_claimer,
+    open_reader,
+    open_writer,
+    translated,
+    without_odd_hosts,
+)
 from sandbar.store.postgres.install import check
 from sandbar.store.postgres.jobs import PostgresJobs
 from sandbar.store.postgres.notices import POLL_S, Crier, Ear
 from sandbar.store.postgres.pool import Pool, refuse_event_loop
 from sandbar.store.postgres.reads import QUERIES, Hurry, PostgresReads
 from sandbar.store.postgres.session import PostgresConnector
+from sandbar.store.postgres.trail import PostgresTrail
 from sandbar.store.rows import Head, Row, State, Token
 from sandbar.store.scan import Key
+from sandbar.store.workspaces import no_workspace
+from sandbar.store.writer import refuse_on_writer
 
 _WRITERS = 3
+_APPENDERS_MAX = 6
 
 
 class PostgresStore(OpenStore):
@@ -35,10 +49,14 @@ class PostgresStore(OpenStore):
         _check(url)
         self._pool = Pool(url)
         self.jobs = PostgresJobs(url)
+        numbers = Numbers()
+        self._appenders = Pool(url, open_claimer, _APPENDERS_MAX)
+        self.trail = self.key_uses = PostgresTrail(numbers, self._pool, self._appenders)
+        self.buckets = PostgresBuckets(self._appenders)
         self._crier = Crier(url)
         self._ear: Ear | None = None
         super().__init__(
-            lambda: PostgresConnector(url), workers=_WRITERS, yields=False, poll_s=POLL_S
+            lambda: PostgresConnector(url), numbers, workers=_WRITERS, yields=False, poll_s=POLL_S
         )
 
     # --- workspaces ------------------------------------------------------------------------
@@ -47,6 +65,10 @@ class PostgresStore(OpenStore):
         """The number of the workspace of that name."""
         (ws,) = self._pool.one_row(None, QUERIES.workspace_by_name, (name,))
         return None if ws is None else int(ws)
+
+    def workspaces(self) -> list[tuple[int, str]]:
+        """Numbers and names of the workspaces that there are."""
+        return [(ws, name) for ws, name in self._pool.all_rows(QUERIES.all_workspaces, ())]
 
     def create_workspace(self, name: str) -> int:
         """Make an empty workspace, unless there is one of that name."""
@@ -57,13 +79,27 @@ class PostgresStore(OpenStore):
         assert ws is not None
         return ws
 
+    def drop_workspace(self, name: str) -> None:
+        """Delete a workspace with all that is in it, however long that takes."""
+        refuse_event_loop()
+        refuse_on_writer()
+        self._require_open()
+        with translated(), open_writer(self._url) as connection:
+            command(connection, "BEGIN; SET LOCAL statement_timeout = 0")
+            row = connection.execute(
+                QUERIES.drop_workspace, (name, secrets.randbits(52))
+            ).fetchone()
+            command(connection, "COMMIT")
+        if row is None or row[0] is None:
+            raise no_workspace(name)
+
     # --- reads -----------------------------------------------------------------------------
 
     def head(self, ws: int) -> Head:
         """Where the workspace stands."""
         columns = self._pool.one_row(ws, QUERIES.head, (ws,))
         if columns is None:
-            raise _no_workspace(ws)
+            raise no_workspace(ws)
         return Head(*columns)
 
     def point(self, ws: int, id: int) -> tuple[Head, Row | None]:
@@ -97,7 +133,7 @@ class PostgresStore(OpenStore):
         def start(connection: Connection) -> PostgresReads:
             row = connection.execute(QUERIES.state, (ws,), prepare=True).fetchone()
             if row is None:
-                raise _no_workspace(ws)
+                raise no_workspace(ws)
             patience = current()
             hurry = None if patience is None else Hurry(connection, patience)
             return PostgresReads(connection, ws, State(*row), hurry)
@@ -124,6 +160,7 @@ class PostgresStore(OpenStore):
     def _let_go(self) -> None:
         self._crier.close()
         self.jobs.close()
+        self._appenders.close()
         self._pool.close()
 
 
@@ -133,7 +170,8 @@ def _check(url: str) -> None:
         connection = open_reader(url)
     except Unavailable as problem:
         # Whoever starts a server needs the driver's own words; later on they are for the log.
-        raise Unavailable(problem.code, f"{problem.message}: {problem.__cause__}") from problem
+        words = without_odd_hosts(problem.__cause__)
+        raise Unavailable(problem.code, f"{problem.message}: {words}") from problem
     try:
         with translated():
             check(connection)
@@ -143,7 +181,7 @@ def _check(url: str) -> None:
 
 def _head_and_row(ws: int, columns: Any) -> tuple[Head, Row | None]:
     if columns is None:
-        raise _no_workspace(ws)
+        raise no_workspace(ws)
     t, generation, epoch, id, cls, since, doc = columns
     return Head(t, generation, epoch), None if doc is None else Row(id, cls, since, doc)
 
@@ -151,7 +189,3 @@ def _head_and_row(ws: int, columns: Any) -> tuple[Head, Row | None]:
 def _token(columns: Any) -> Token:
     ws, workspace, id, is_revoked = columns
     return Token(ws, workspace, id, bool(is_revoked))
-
-
-def _no_workspace(ws: int) -> NotFound:
-    return NotFound("store.no-workspace", f"there is no workspace {ws}")

@@ -42,6 +42,17 @@ def open_claimer(path: str) -> apsw.Connection:
         return connection
 
 
+def open_appender(path: str) -> apsw.Connection:
+    """Likewise, for rows of which there are many; it asks for the lock and does not wait for it.
+
+    Nor does it ever move the log into the file: whoever appends may be an event loop.
+    """
+    connection = open_claimer(path)
+    connection.set_busy_handler(None)
+    connection.wal_autocheckpoint(0)
+    return connection
+
+
 def begin_writing(connection: apsw.Connection) -> None:
     """Take the write lock. SQLite sometimes says "busy" at once; then it is asked again."""
     deadline = clock.monotonic_s() + _BEGIN_S_MAX

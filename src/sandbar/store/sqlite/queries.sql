@@ -11,17 +11,20 @@ SELECT coalesce(max(number), 0) FROM migration
 INSERT INTO migration (number, name) VALUES (?, ?)
 
 -- name: workspace_by_name
-SELECT ws FROM workspace WHERE name = ?
+SELECT ws FROM workspace WHERE name = ? AND t >= 0
+
+-- name: workspaces
+SELECT ws, name FROM workspace WHERE t >= 0 ORDER BY name
 
 -- name: create_workspace
 INSERT INTO workspace (name, t, generation, epoch, next_id, instant_us)
 VALUES (?, 0, 0, ?, 1, 0) ON CONFLICT (name) DO NOTHING
 
 -- name: state
-SELECT t, generation, epoch, next_id, instant_us FROM workspace WHERE ws = ?
+SELECT t, generation, epoch, next_id, instant_us FROM workspace WHERE ws = ? AND t >= 0
 
 -- name: head
-SELECT t, generation, epoch FROM workspace WHERE ws = ?
+SELECT t, generation, epoch FROM workspace WHERE ws = ? AND t >= 0
 
 -- name: save_state
 UPDATE workspace SET t = ?, generation = ?, next_id = ?, instant_us = ? WHERE ws = ?

@@ -8,7 +8,6 @@ from typing import Any
 import apsw
 import msgspec
 
-from sandbar.errors import NotFound
 from sandbar.patience import Patience
 from sandbar.store.queries import load_queries
 from sandbar.store.rows import Row, State, TxRow, Version
@@ -17,16 +16,12 @@ from sandbar.store.search import Sought
 from sandbar.store.sqlite.connection import translated
 from sandbar.store.sqlite.scans import compose_scan
 from sandbar.store.sqlite.words import search_bindings
+from sandbar.store.workspaces import no_workspace
 
 QUERIES = load_queries("sandbar.store.sqlite", "queries.sql")
 _DOCUMENT_AS_OF = load_queries("sandbar.store.sqlite", "scans.sql").document_as_of
 
 _ids = msgspec.json.Decoder(tuple[int, ...])
-
-
-def no_workspace(ws: int) -> NotFound:
-    """What to raise for a number that is no workspace's."""
-    return NotFound("store.no-workspace", f"there is no workspace {ws}")
 
 
 class SqliteReads:

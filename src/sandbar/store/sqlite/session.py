@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import apsw
 import msgspec
 import uuid_utils
@@ -21,6 +23,7 @@ from sandbar.store.sqlite.connection import (
 from sandbar.store.sqlite.erasure import erase
 from sandbar.store.sqlite.jobs import apply_jobs, token_of_job
 from sandbar.store.sqlite.reads import QUERIES, SqliteReads
+from sandbar.store.sqlite.trail import apply_rides
 from sandbar.store.sqlite.words import apply_words
 
 _IDS_MAX = 1 << 40  # the rest of a place is the workspace
@@ -29,20 +32,35 @@ _IDS_MAX = 1 << 40  # the rest of a place is the workspace
 class SqliteConnector:
     """Owns the writing connection of one worker."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, lock: threading.Lock | None = None) -> None:
+        """`lock` keeps the writers of this process from asking SQLite for its lock in vain."""
         self._path = path
+        self._lock = lock or threading.Lock()
+        self._is_locked = False
         self._connection: apsw.Connection | None = None
 
     def begin(self, ws: int) -> SqliteSession:
         """Take the database's write lock."""
-        if self._connection is None:
-            self._connection = open_writer(self._path)
-        begin_writing(self._connection)
+        self._lock.acquire()
+        self._is_locked = True
         try:
-            return SqliteSession(self._connection, ws)
+            if self._connection is None:
+                self._connection = open_writer(self._path)
+            begin_writing(self._connection)
+        except BaseException:
+            self.unlock()
+            raise
+        try:
+            return SqliteSession(self, self._connection, ws)
         except Problem:
             self.close()
             raise
+
+    def unlock(self) -> None:
+        """Let others of this process write; whoever has done so has nothing to give."""
+        if self._is_locked:
+            self._is_locked = False
+            self._lock.release()
 
     def reset(self) -> None:
         """Throw the connection away, and with it whatever was open."""
@@ -53,6 +71,7 @@ class SqliteConnector:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+        self.unlock()
 
 
 class SqliteSession(SqliteReads):
@@ -62,6 +81,10 @@ class SqliteSession(SqliteReads):
     statement after that would run, and commit, by itself. So rows are written in `apply` only,
     whose first error ends the session.
     """
+
+    def __init__(self, connector: SqliteConnector, connection: apsw.Connection, ws: int) -> None:
+        super().__init__(connection, ws)
+        self._connector = connector
 
     def prefetch(self, wanted: Wanted) -> None:
         """Nothing to do: a look into the file is as cheap as one into memory."""
@@ -90,6 +113,7 @@ class SqliteSession(SqliteReads):
             self._apply_rest(plan)
             apply_words(self._connection, self._ws, plan)
             apply_jobs(self._connection, self._ws, plan)
+            apply_rides(self._connection, self._ws, plan)
             for id, t in plan.erased.items():
                 erase(self._connection, self._ws, id, t)
 
@@ -104,11 +128,13 @@ class SqliteSession(SqliteReads):
             raise MaybeKept("store.io", "the disk refused to sync a commit") from error
         except apsw.Error as error:
             raise problem_of(error) from error
+        self._connector.unlock()
 
     def rollback(self) -> None:
         """Give up, if there is anything left to give up."""
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
+        self._connector.unlock()
 
     def _apply_slots(self, plan: Plan) -> None:
         ws, many = self._ws, self._connection.executemany

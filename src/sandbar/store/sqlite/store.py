@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,15 +16,21 @@ import apsw
 from sandbar.errors import Conflict, Incorrect
 from sandbar.patience import check as check_patience
 from sandbar.patience import current
+from sandbar.store.numbering import Numbers
 from sandbar.store.opened import OpenStore
 from sandbar.store.rows import Head, Row, Token
 from sandbar.store.scan import Key
+from sandbar.store.sqlite.buckets import MemoryBuckets
 from sandbar.store.sqlite.connection import open_reader, open_writer, translated
 from sandbar.store.sqlite.erasure import scrub
 from sandbar.store.sqlite.jobs import SqliteJobs
-from sandbar.store.sqlite.reads import QUERIES, SqliteReads, no_workspace
+from sandbar.store.sqlite.reads import QUERIES, SqliteReads
 from sandbar.store.sqlite.session import SqliteConnector
+from sandbar.store.sqlite.trail import SqliteTrail
 from sandbar.store.sqlite.upgrade import bring_up_to_date
+from sandbar.store.sqlite.workspaces import drop_workspace
+from sandbar.store.workspaces import no_workspace
+from sandbar.store.writer import refuse_on_writer
 
 _IDLE_READERS_MAX = 8
 _STEPS_BETWEEN_LOOKS = 4_000  # tens of microseconds: how often a read asks whether to go on
@@ -39,11 +46,21 @@ class SqliteStore(OpenStore):
         self._path = _whole_path(os.fspath(path))
         self._readers: deque[apsw.Connection] = deque()
         self.jobs = SqliteJobs(self._path, self._one_row, self._require_open)
+        self._write_lock = threading.Lock()
+        numbers = Numbers()
+        self.trail = self.key_uses = SqliteTrail(
+            self._path, numbers, self._write_lock, self._all_rows, self._require_open
+        )
+        self.buckets = MemoryBuckets()
         self._server_lock = _lock_for_server(self._path) if server else None
         try:
             bring_up_to_date(self._path)
             super().__init__(
-                lambda: SqliteConnector(self._path), workers=1, yields=True, poll_s=_POLL_S
+                lambda: SqliteConnector(self._path, self._write_lock),
+                numbers,
+                workers=1,
+                yields=True,
+                poll_s=_POLL_S,
             )
         except BaseException:
             _unlock(self._server_lock)
@@ -56,6 +73,10 @@ class SqliteStore(OpenStore):
         row = self._one_row(QUERIES.workspace_by_name, (name,))
         return None if row is None else int(row[0])
 
+    def workspaces(self) -> list[tuple[int, str]]:
+        """Numbers and names of the workspaces that there are."""
+        return [(ws, name) for ws, name in self._all_rows(QUERIES.workspaces, ())]
+
     def create_workspace(self, name: str) -> int:
         """Make an empty workspace, unless there is one of that name."""
         connection = open_writer(self._path)
@@ -65,6 +86,13 @@ class SqliteStore(OpenStore):
         ws = self.workspace(name)
         assert ws is not None
         return ws
+
+    def drop_workspace(self, name: str) -> None:
+        """Delete a workspace with all that is in it."""
+        self._require_open()
+        refuse_on_writer()
+        with self._write_lock:
+            drop_workspace(self._path, name)
 
     # --- reads -----------------------------------------------------------------------------
 
@@ -136,6 +164,7 @@ class SqliteStore(OpenStore):
 
     def _let_go(self) -> None:
         self.jobs.close()
+        self.trail.close()
         while self._readers:
             self._readers.pop().close()
         _unlock(self._server_lock)
@@ -146,6 +175,22 @@ class SqliteStore(OpenStore):
             row = connection.execute(sql, bindings).fetchone()
         self._give_back(connection)
         return row
+
+    def _all_rows(self, sql: str, bindings: Any) -> list[Any]:
+        """All rows of one statement, which ends with the patience of this thread."""
+        connection = self._borrow()
+        patience = current()
+        if patience is not None:
+            connection.set_progress_handler(patience.is_over, _STEPS_BETWEEN_LOOKS)
+        try:
+            with translated():
+                rows = connection.execute(sql, bindings).fetchall()
+        except BaseException:
+            connection.close(True)
+            raise
+        connection.set_progress_handler(None)
+        self._give_back(connection)
+        return rows
 
     def _calmly(
         self, ws: int, look: Callable[[SqliteReads], Row | None]

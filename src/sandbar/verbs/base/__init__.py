@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 from sandbar.verbs.base import (
+    audits,
     classes,
     codecs,
+    keys,
     past,
     reading,
     schema,
@@ -15,6 +17,7 @@ from sandbar.verbs.base import (
     types,
     validations,
     workflows,
+    workspaces,
     writing,
 )
 from sandbar.verbs.catalogue import Catalogue, Verb
@@ -31,6 +34,9 @@ _GROUPS = (
     workflows,
     tasks,
     validations,
+    keys,
+    workspaces,
+    audits,
 )
 
 

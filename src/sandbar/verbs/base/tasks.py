@@ -68,7 +68,8 @@ def list_tasks(context: Context, arguments: ListArguments) -> TaskList:
         limit=arguments.limit or _TASKS_DEFAULT,
         cursor=arguments.cursor,
     )
-    return TaskList(tasks=[context.tasks.shown(view) for view in views], cursor=cursor)
+    shown = [context.tasks.shown(view) for view in views if context.tasks.reaches(view)]
+    return TaskList(tasks=shown, cursor=cursor)
 
 
 VERBS = (

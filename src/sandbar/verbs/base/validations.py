@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from sandbar.access import protected_classes
+from sandbar.access import protected_classes, refuse_outside
 from sandbar.errors import Conflict, Interrupted
 from sandbar.patience import current, limited
 from sandbar.verbs.answers import Answer
@@ -115,6 +115,8 @@ def _class_named(context: Context, given: str) -> str:
     cls = schema.ident(given)
     if cls in protected_classes(schema):
         raise not_validated(cls)
+    if not context.db.sees(cls):
+        raise refuse_outside(cls)
     return cls
 
 
@@ -184,13 +186,14 @@ def history(context: Context, arguments: HistoryArguments) -> History:
     cls = None if given is None else context.db.schema().ident(given)
     limit = arguments.limit or _VALIDATIONS_DEFAULT
     views, cursor = validations(context.workflows, cls, limit=limit, cursor=arguments.cursor)
-    return History(validations=[_summary(view) for view in views], cursor=cursor)
+    shown = [_summary(view) for view in views if context.tasks.reaches(view)]
+    return History(validations=shown, cursor=cursor)
 
 
 def _view(context: Context, given: int | str) -> ProcessView:
     """The process of a number, or of a handle at the run that the handle was made for."""
     if isinstance(given, int) or (given.isascii() and given.isdigit()):
-        view = context.workflows.view(int(given))
+        view = context.workflows.view(context.tasks.process_named(int(given)))
     else:
         view = context.tasks.find(given)
     require_validation(view)

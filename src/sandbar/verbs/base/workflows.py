@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from sandbar.access import refuse_reserved_workflow
+from sandbar.access import refuse_outside, refuse_reserved_workflow
 from sandbar.errors import Incorrect
 from sandbar.verbs.base.workflow_shapes import (
     PROCESS_ALIASES,
@@ -138,6 +138,8 @@ def start(context: Context, arguments: StartArguments) -> Started:
         raise internal_workflow(CALL)
     if arguments.subject is not None:
         context.db.get(arguments.subject)  # whoever may not see it may not start with it either
+        if not context.db.sees_entity(arguments.subject, is_changed=True):
+            raise refuse_outside("the subject")
     view = context.tasks.start(
         arguments.workflow,
         arguments.subject,
@@ -151,7 +153,7 @@ def start(context: Context, arguments: StartArguments) -> Started:
 def transition(context: Context, arguments: TransitionArguments) -> ProcessView:
     """Move a process on."""
     return context.workflows.transition(
-        context.tasks.process_named(arguments.process),
+        context.tasks.process_named(arguments.process, is_changed=True),
         arguments.transition,
         principal=context.db.caller.principal,
         reason=arguments.reason,
@@ -188,17 +190,19 @@ def active(context: Context, arguments: ActiveArguments) -> Processes:
         cursor=arguments.cursor,
         are_calls_hidden=not context.db.caller.may("admin"),
     )
-    return Processes(processes=views, cursor=cursor)
+    return Processes(processes=list(filter(context.tasks.reaches, views)), cursor=cursor)
 
 
 def stats(context: Context, arguments: StatsArguments) -> Stats:
     """How the processes of a workflow are doing."""
+    if context.db.is_scoped:
+        raise refuse_outside("the number of all processes")
     return context.workflows.stats(arguments.workflow)
 
 
 def pause(context: Context, arguments: ReasonedArguments) -> ProcessView:
     """Let a process rest."""
-    id = context.tasks.process_named(arguments.process)
+    id = context.tasks.process_named(arguments.process, is_changed=True)
     return context.workflows.pause(
         id,
         principal=context.db.caller.principal,
@@ -209,7 +213,7 @@ def pause(context: Context, arguments: ReasonedArguments) -> ProcessView:
 
 def resume(context: Context, arguments: ReasonedArguments) -> ProcessView:
     """Let it go on."""
-    id = context.tasks.process_named(arguments.process)
+    id = context.tasks.process_named(arguments.process, is_changed=True)
     return context.workflows.resume(
         id,
         principal=context.db.caller.principal,
@@ -220,7 +224,7 @@ def resume(context: Context, arguments: ReasonedArguments) -> ProcessView:
 
 def answer(context: Context, arguments: AnswerArguments) -> ProcessView:
     """Tell a process what it asked."""
-    id = context.tasks.process_named(arguments.process)
+    id = context.tasks.process_named(arguments.process, is_changed=True)
     if arguments.action == "accept":
         replies = {key: Reply(content=told) for key, told in arguments.answers.items()}
     else:

@@ -1,0 +1,195 @@
+"""Whether whoever holds a right key may come in, as whom, and what that verdict rests on."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from sandbar import clock
+from sandbar.access.callers import Caller, Limit, Via
+from sandbar.access.metamodel import (
+    ACTIVE,
+    CLASSES,
+    EXPIRES_AT,
+    KEY,
+    KEY_NAME,
+    KEY_ROLES,
+    OWNER,
+    PRINCIPAL,
+    READ_ONLY,
+    ROLES,
+    SERVICE_ACCOUNT,
+    SUSPENDED,
+    USER,
+    VERBS,
+    WORKSPACE,
+)
+from sandbar.access.principals import principal_name
+from sandbar.access.rights import Rights
+from sandbar.access.roles import Pace, held_roles, is_kind, pace_of
+from sandbar.errors import Forbidden, NotFound, Unauthenticated
+from sandbar.model import Entity, Workspace
+
+MINTED_PACE = Pace(60, 60)  # of keys that begin with sk-, unless somebody says otherwise
+_HINT = "send `Authorization: Bearer NAME:KEY`; `sandbar account add NAME` makes a key"
+
+
+class Admitted(NamedTuple):
+    """A caller, and the entities that this verdict rests on with the t of their last change."""
+
+    caller: Caller
+    basis: dict[int, int] | None  # None: it rests on something that is not there
+
+    def still_holds(self, workspace: Workspace) -> bool:
+        """Whether all of them are as they were, in one look."""
+        if self.basis is None:
+            return False
+        return workspace.credentials.last_changes(self.basis) == self.basis
+
+
+def admit(
+    workspace: Workspace,
+    workspace_name: str,
+    holder: Entity,
+    via: Via,
+    *,
+    is_own: bool = False,
+) -> Admitted:
+    """Who holds the key: a key that was minted for somebody, or an account with a key of its own.
+
+    `is_own`: the workspace is the server's own, whose admins see to the others.
+    """
+    key = holder if is_key(workspace, holder) else None
+    if key is not None:
+        _refuse_ended_key(key)
+    account = holder if key is None else _owner(workspace, key)
+    _refuse_ended_account(workspace, account)
+    state = _workspace_entity(workspace)
+    if state is not None and state.get(SUSPENDED) is True:
+        raise Forbidden(
+            "workspace.suspended",
+            "this workspace is suspended",
+            hint="ask whoever runs the server; `sandbar workspace suspend NAME --resume` ends it",
+        )
+    held = held_roles(workspace, account.get(ROLES) or ())
+    basis = {**held.basis, account.entity_id: account.t}
+    rights, is_lacking = held.rights, held.is_lacking or state is None
+    if state is not None:
+        basis[state.entity_id] = state.t
+    if key is not None:
+        basis[key.entity_id] = key.t
+        rights, more, is_narrowed_lacking = _narrowed(workspace, rights, key)
+        basis.update(more)
+        is_lacking = is_lacking or is_narrowed_lacking
+    role = rights.role
+    if role is None:
+        raise refused("auth.inactive")
+    caller = Caller(
+        principal_name(account),
+        role,
+        workspace_name,
+        account.entity_id,
+        _earlier(account, key),
+        None if key is None else key.entity_id,
+        None if key is None else str(key.get(KEY_NAME)),
+        via,
+        rights,
+        _limit(key, account, held.pace, via),
+        is_own and role == "admin",
+        frozenset(basis),
+    )
+    return Admitted(caller, None if is_lacking else basis)
+
+
+def is_key(workspace: Workspace, entity: Entity) -> bool:
+    """Whether it is a key that was minted for somebody, not somebody."""
+    return entity.class_ not in (SERVICE_ACCOUNT, USER) and is_kind(workspace, entity, KEY)
+
+
+def is_principal(workspace: Workspace, entity: Entity) -> bool:
+    """Whether it can sign in at all: what only looks like an account is none."""
+    return entity.class_ in (SERVICE_ACCOUNT, USER) or is_kind(workspace, entity, PRINCIPAL)
+
+
+def refused(code: str) -> Unauthenticated:
+    """All that is wrong with a token reads alike; the code is for the log."""
+    return Unauthenticated(code, "invalid token", hint=_HINT)
+
+
+def refused_key() -> Forbidden:
+    """The answer to a minted key that counts no more."""
+    return Forbidden("auth.revoked", "this key has been revoked", hint="ask an admin for a new one")
+
+
+def _refuse_ended_key(key: Entity) -> None:
+    if key.get(ACTIVE) is not True:
+        raise refused_key()
+    if _is_over(key):
+        raise refused("auth.expired")
+
+
+def _refuse_ended_account(workspace: Workspace, account: Entity) -> None:
+    if not is_principal(workspace, account):
+        raise refused("auth.unknown")
+    if account.get(ACTIVE) is not True:
+        raise refused("auth.inactive")
+    if _is_over(account):
+        raise refused("auth.expired")
+
+
+def _owner(workspace: Workspace, key: Entity) -> Entity:
+    try:
+        return workspace.get(key[OWNER])
+    except NotFound:
+        raise refused("auth.unknown") from None
+
+
+def _workspace_entity(workspace: Workspace) -> Entity | None:
+    try:
+        return workspace.get(WORKSPACE)
+    except NotFound:
+        return None  # an earlier version made it, and nobody has brought it up to date
+
+
+def _narrowed(
+    workspace: Workspace, rights: Rights, key: Entity
+) -> tuple[Rights, dict[int, int], bool]:
+    names = key.get(KEY_ROLES)
+    to = held_roles(workspace, names) if names else None
+    narrowed = rights.narrowed(
+        to=to and to.rights,
+        verbs=key.get(VERBS) or (),
+        classes=key.get(CLASSES) or (),
+        is_read_only=key.get(READ_ONLY) is True,
+    )
+    return narrowed, to.basis if to else {}, to is not None and to.is_lacking
+
+
+def _limit(key: Entity | None, account: Entity, of_roles: Pace | None, via: Via) -> Limit | None:
+    """What the key says, else the account, else its roles, else what such keys have."""
+    usual = MINTED_PACE if via == "api-key" else None
+    said = (pace_of(key) if key is not None else None) or pace_of(account) or of_roles or usual
+    if said is None:
+        return None
+    per_minute = said.per_minute
+    if per_minute is None:  # only how many at once
+        per_minute = (usual or Pace(0, None)).per_minute
+    if not per_minute:
+        return None
+    bucket_id = (key or account).entity_id
+    return Limit(per_minute, said.burst or per_minute, bucket_id)
+
+
+def _earlier(account: Entity, key: Entity | None) -> int | None:
+    ends = (_end_us(one) for one in (account, key) if one is not None)
+    return min((us for us in ends if us is not None), default=None)
+
+
+def _is_over(entity: Entity) -> bool:
+    end_us = _end_us(entity)
+    return end_us is not None and clock.now_us() >= end_us
+
+
+def _end_us(entity: Entity) -> int | None:
+    text = entity.get(EXPIRES_AT)
+    return None if text is None else clock.instant_us(datetime.fromisoformat(text))

@@ -1,0 +1,123 @@
+"""Principals: people (`auth/User`) and programs (`auth/ServiceAccount`), found by their names.
+
+`anna` is short for `user/anna`, `claude` for `service/claude`; who was given another namespace is
+named in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sandbar.access.metamodel import (
+    OWNED,
+    OWNS,
+    ROLE,
+    ROLE_NAME,
+    SERVICE_ACCOUNT,
+    SERVICE_NAME,
+    USER,
+    USER_NAME,
+)
+from sandbar.errors import NotFound
+from sandbar.keywords import parse_keyword
+from sandbar.model import Entity, Workspace, did_you_mean
+
+LOCAL = "local"  # whoever works on the database itself, as history names them
+_SERVICES = "service"
+_PEOPLE = "user"
+_PAGE = 500
+
+
+def service_name(name: str) -> str:
+    """`claude` is short for `service/claude`."""
+    return _in_namespace(name, _SERVICES)
+
+
+def user_name(name: str) -> str:
+    """`anna` is short for `user/anna`."""
+    return _in_namespace(name, _PEOPLE)
+
+
+def short_name(full_name: str) -> str:
+    """The same without the namespace that goes without saying."""
+    return full_name.removeprefix(f"{_SERVICES}/").removeprefix(f"{_PEOPLE}/")
+
+
+def find_account(workspace: Workspace, name: str) -> Entity | None:
+    """What has this service name: as it is written, or in the usual namespace."""
+    return _find(workspace, SERVICE_NAME, service_name(name), parse_keyword(name))
+
+
+def find_user(workspace: Workspace, name: str) -> Entity | None:
+    """What has this user name, likewise."""
+    return _find(workspace, USER_NAME, user_name(name), parse_keyword(name))
+
+
+def find_owner(workspace: Workspace) -> Entity | None:
+    """The person to whom the workspace belongs."""
+    return _find(workspace, OWNS, OWNED)
+
+
+def known_principal(workspace: Workspace, name: str) -> Entity:
+    """The person of that name, or else the program."""
+    found = find_user(workspace, name) or find_account(workspace, name)
+    if found is not None:
+        return found
+    names = [principal_name(one) for one in each_principal(workspace)]
+    near = did_you_mean(name, [*names, *map(short_name, names)])
+    raise NotFound(
+        "user.unknown",
+        f"there is nobody called {name[:80]} here",
+        hint=near or "`sandbar account list` lists them; `sandbar account add NAME` makes one",
+    )
+
+
+def principal_name(entity: Entity) -> str:
+    """Who it is, as history names them."""
+    found = entity.get(USER_NAME) or entity.get(SERVICE_NAME)
+    return str(found or entity.ident or f"#{entity.entity_id}")
+
+
+def each_principal(workspace: Workspace) -> Iterator[Entity]:
+    """All people and programs."""
+    yield from each_of(workspace, USER)
+    yield from each_of(workspace, SERVICE_ACCOUNT)
+
+
+def known_role(workspace: Workspace, name: str) -> str:
+    """A role that the workspace has: a built-in one, or one of its own."""
+    keyword = parse_keyword(name)
+    if _find(workspace, ROLE_NAME, keyword) is None:
+        names = sorted(str(role[ROLE_NAME]) for role in each_of(workspace, ROLE))
+        raise NotFound(
+            "role.unknown",
+            f"there is no role {keyword[:80]}",
+            hint=did_you_mean(keyword, names) or f"one of {', '.join(names[:20])}",
+        )
+    return keyword
+
+
+def each_of(workspace: Workspace, class_: str, where: Any = None) -> Iterator[Entity]:
+    """All instances of a class; none, if access was never installed here."""
+    cursor = None
+    while True:
+        page = workspace.query(class_, where, limit=_PAGE, cursor=cursor)
+        yield from page.items
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def _find(workspace: Workspace, slot: str, *spellings: str) -> Entity | None:
+    for spelled in dict.fromkeys(spellings):
+        try:
+            return workspace.get({slot: spelled})
+        except NotFound:
+            continue
+    return None
+
+
+def _in_namespace(name: str, namespace: str) -> str:
+    keyword = parse_keyword(name)
+    return keyword if "/" in keyword else f"{namespace}/{keyword}"

@@ -1,0 +1,171 @@
+"""Rights: what somebody may do, as a value: grants of roles, narrowed by whatever a key says.
+
+A grant is a group of verbs, how far it may be used, and for which classes. Grants of one layer add
+up; layers narrow each other: the owner's roles are one, the roles that a key is limited to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import Literal
+
+import msgspec
+
+Role = Literal["reader", "writer", "admin"]
+Access = Literal["read", "write", "admin"]
+Classes = frozenset[str]
+
+ALL = "*"
+STRENGTH: dict[Access, int] = {"read": 1, "write": 2, "admin": 3}
+
+
+class Grant(msgspec.Struct, frozen=True):
+    """A group of verbs (`*`: all), how far it may be used, and for which classes (None: all)."""
+
+    group: str
+    access: Access
+    classes: Classes | None = None
+
+    def allows(self, group: str, access: Access) -> bool:
+        """Whether it reaches this far; admin includes write, and write includes read."""
+        return self.group in (ALL, group) and STRENGTH[self.access] >= STRENGTH[access]
+
+
+Layer = frozenset[Grant]
+
+
+class Rights(msgspec.Struct, frozen=True):
+    """All that a caller may do; hashable, so that what depends on it can be kept by it."""
+
+    layers: tuple[Layer, ...] = ()  # without any: nothing
+    verbs: frozenset[str] | None = None  # names, groups and patterns such as entity.*
+    classes: Classes | None = None
+    is_read_only: bool = False
+
+    @property
+    def role(self) -> Role | None:
+        """The built-in role that this amounts to; None, if it amounts to nothing.
+
+        Whoever is kept from anything is no admin: what belongs to admins alone is not made for
+        exceptions, and whoever may change roles may do everything.
+        """
+        if self.governs(ALL):
+            return "admin"
+        if self._has_any("write"):
+            return "writer"
+        return "reader" if self._has_any("read") else None
+
+    def may(self, access: Access) -> bool:
+        """Whether the rights amount to a role that has this kind of access."""
+        role = self.role
+        return role is not None and access in ACCESS_OF_ROLE[role]
+
+    def may_call(self, group: str, name: str, access: Access) -> bool:
+        """Whether a verb may be called; its group stands for itself, for what is no verb."""
+        if self.is_read_only and access != "read":
+            return False
+        if self.verbs is not None and not any(_meant(p, group, name) for p in self.verbs):
+            return False
+        return bool(self.layers) and all(
+            any(grant.allows(group, access) for grant in layer) for layer in self.layers
+        )
+
+    def governs(self, group: str) -> bool:
+        """Whether all of a group is theirs as an admin's, without exception for any class."""
+        if self.classes is not None or (group == ALL and self.verbs is not None):
+            return False
+        return self.may_call(group, group, "admin") and all(
+            any(grant.allows(group, "admin") and grant.classes is None for grant in layer)
+            for layer in self.layers
+        )
+
+    def scopes(self, group: str, access: Access) -> tuple[Classes, ...]:
+        """Sets of classes: what is touched must be in each, itself or by a class above it."""
+        found = [] if self.classes is None else [self.classes]
+        for layer in self.layers:
+            grants = [grant for grant in layer if grant.allows(group, access)]
+            if all(grant.classes is not None for grant in grants):
+                found.append(frozenset().union(*(grant.classes or () for grant in grants)))
+        return tuple(found) if self.layers else (frozenset(),)
+
+    def scope(self, group: str, access: Access) -> Classes | None:
+        """The classes that may be touched; None: all. Of several sets what is named in each."""
+        found = self.scopes(group, access)
+        return frozenset.intersection(*found) if found else None
+
+    def narrowed(
+        self,
+        *,
+        to: Rights | None = None,
+        verbs: Iterable[str] = (),
+        classes: Iterable[str] = (),
+        is_read_only: bool = False,
+    ) -> Rights:
+        """What a key has of its owner's rights: no narrowing, no difference."""
+        assert self.verbs is None and self.classes is None, "these are a key's rights already"
+        patterns, names = frozenset(verbs), frozenset(classes)
+        return Rights(
+            self.layers if to is None else self.layers + (to.layers or (frozenset(),)),
+            None if not patterns or ALL in patterns else patterns,
+            names or None,
+            is_read_only,
+        )
+
+    def covers(self, other: Rights) -> bool:
+        """Whether the other rights are certainly no more than these: nobody gives more away."""
+        if self.role == "admin":
+            return True
+        return (
+            _is_within(other.verbs, self.verbs)
+            and _is_within(other.classes, self.classes)
+            and other.is_read_only >= self.is_read_only
+            and all(any(_covers(mine, its) for its in other.layers) for mine in self.layers)
+        )
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether these are a key's that may less than its owner."""
+        is_limited = self.verbs is not None or self.classes is not None
+        return is_limited or self.is_read_only or len(self.layers) > 1
+
+    def _has_any(self, access: Access) -> bool:
+        if self.is_read_only and access != "read":
+            return False
+        return bool(self.layers) and all(
+            any(STRENGTH[grant.access] >= STRENGTH[access] for grant in layer)
+            for layer in self.layers
+        )
+
+
+def _covers(mine: Layer, its: Layer) -> bool:
+    return all(
+        any(m.allows(i.group, i.access) and _is_within(i.classes, m.classes) for m in mine)
+        for i in its
+    )
+
+
+def _is_within(inner: frozenset[str] | None, outer: frozenset[str] | None) -> bool:
+    return outer is None or (inner is not None and inner <= outer)
+
+
+def _meant(pattern: str, group: str, name: str) -> bool:
+    return fnmatchcase(name, pattern) or fnmatchcase(group, pattern) or pattern == f"{group}.{ALL}"
+
+
+ACCESS_OF_ROLE: dict[Role, frozenset[Access]] = {
+    "reader": frozenset({"read"}),
+    "writer": frozenset({"read", "write"}),
+    "admin": frozenset({"read", "write", "admin"}),
+}
+EVERYTHING = Grant(ALL, "admin")
+BUILT_IN: dict[Role, Layer] = {
+    "reader": frozenset({Grant(ALL, "read")}),
+    "writer": frozenset({Grant(ALL, "read"), Grant(ALL, "write")}),
+    "admin": frozenset({Grant(ALL, "read"), Grant(ALL, "write"), EVERYTHING}),
+}
+
+
+def rights_of_role(role: Role) -> Rights:
+    """What a built-in role means where nobody says anything else."""
+    return Rights((BUILT_IN[role],))

@@ -1,0 +1,143 @@
+"""Roles as a workspace has them: entities, inherited, and three that mean something by themselves.
+
+What is written rules, with one exception: `admin` may do everything whatever its entity says, so
+that nobody can lock themselves out. A workspace in which `reader` and `writer` were never written
+down has them all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, cast, get_args
+
+from sandbar.access.metamodel import (
+    ACCESS,
+    BURST,
+    CLASSES,
+    GROUP,
+    INHERITS,
+    PERMISSION,
+    PERMISSIONS,
+    RATE_LIMIT,
+    ROLE,
+    ROLE_NAME,
+)
+from sandbar.access.rights import BUILT_IN, EVERYTHING, STRENGTH, Grant, Layer, Rights, Role
+from sandbar.errors import Incorrect, NotFound
+from sandbar.model import Entity, Workspace
+
+ENTITIES_MAX = (
+    500  # roles and permissions that are looked at for one caller; the rest grant nothing
+)
+_ADMIN = "admin"
+
+
+class Pace(NamedTuple):
+    """How often: a number of requests a minute (0: no limit), and how many at once."""
+
+    per_minute: int | None
+    burst: int | None
+
+
+class Held(NamedTuple):
+    """What roles amount to, and what that rests on."""
+
+    rights: Rights
+    pace: Pace | None
+    basis: dict[int, int]  # entities, and the t of their last change
+    is_lacking: bool  # a role was not written down: it may be at any time
+
+
+def held_roles(workspace: Workspace, names: Iterable[str]) -> Held:
+    """The rights of whoever has these roles, with all that they inherit."""
+    walk = _Walk(workspace)
+    for name in dict.fromkeys(names):
+        walk.by_name(name)
+    walk.rest()
+    return Held(Rights((frozenset(walk.grants),)), walk.pace, walk.basis, walk.is_lacking)
+
+
+def pace_of(entity: Entity) -> Pace | None:
+    """What a key, an account or a role says of how often; None, if it says nothing."""
+    pace = Pace(entity.get(RATE_LIMIT), entity.get(BURST))
+    return None if pace == (None, None) else pace
+
+
+def is_kind(workspace: Workspace, entity: Entity, kind: str) -> bool:
+    """Whether it is an instance of a class, or of one below it."""
+    if entity.class_ == kind:
+        return True
+    try:
+        return workspace.schema().is_kind(entity.class_, kind)
+    except NotFound:
+        return False  # an earlier version made the workspace: it has no such class
+
+
+class _Walk:
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._waiting: list[int | str] = []
+        self.grants: set[Grant] = set()
+        self.pace: Pace | None = None
+        self.basis: dict[int, int] = {}
+        self.is_lacking = False
+
+    def by_name(self, name: str) -> None:
+        """A role that somebody holds."""
+        if name == _ADMIN:
+            self.grants.add(EVERYTHING)
+        role = self._find({ROLE_NAME: name}, ROLE)
+        if role is None:
+            self.is_lacking = True
+            self.grants |= _built_in(name)
+            return
+        self._take(role)
+        pace = pace_of(role)
+        if pace is not None and (self.pace is None or _generosity(pace) > _generosity(self.pace)):
+            self.pace = pace
+
+    def rest(self) -> None:
+        """What those inherit; whoever inherits from themselves has been seen already."""
+        while self._waiting and len(self.basis) < ENTITIES_MAX:
+            role = self._find(self._waiting.pop(), ROLE)
+            if role is not None and role.entity_id not in self.basis:
+                self._take(role)
+
+    def _take(self, role: Entity) -> None:
+        self.basis[role.entity_id] = role.t
+        if role.get(ROLE_NAME) == _ADMIN:
+            self.grants.add(EVERYTHING)
+        self._waiting += role.get(INHERITS) or ()
+        for reference in role.get(PERMISSIONS) or ():
+            if len(self.basis) >= ENTITIES_MAX:
+                return
+            permission = self._find(reference, PERMISSION)
+            if permission is not None:
+                self.basis[permission.entity_id] = permission.t
+                self.grants |= _grant_of(permission)
+
+    def _find(self, entity: object, kind: str) -> Entity | None:
+        """It, if it is of that class: what only looks like a role is none."""
+        try:
+            found = self._workspace.get(entity)
+            return found if is_kind(self._workspace, found, kind) else None
+        except (NotFound, Incorrect):
+            return None  # there is no such thing, or access was never installed here
+
+
+def _built_in(name: str) -> Layer:
+    known = name in cast(tuple[str, ...], get_args(Role))
+    return BUILT_IN[cast(Role, name)] if known else frozenset()
+
+
+def _grant_of(permission: Entity) -> Layer:
+    """What a permission grants; nothing, if it says what nobody understands."""
+    group, access = permission.get(GROUP), permission.get(ACCESS)
+    if not isinstance(group, str) or access not in STRENGTH:
+        return frozenset()
+    classes = permission.get(CLASSES)
+    return frozenset({Grant(group, access, frozenset(classes) if classes else None)})
+
+
+def _generosity(pace: Pace) -> float:
+    return float("inf") if pace.per_minute == 0 else pace.per_minute or 0

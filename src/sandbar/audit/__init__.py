@@ -1,0 +1,25 @@
+"""Audit: a row for every request, a chain of seals over the rows, and the proof that both hold."""
+
+from sandbar.audit.chain import RowsDigest, head_of, read_head, seal_hash
+from sandbar.audit.exporting import export, row_object
+from sandbar.audit.journal import Journal
+from sandbar.audit.verifying import Broken, Verdict, verify
+from sandbar.model import AuditRow, Note, Seal, Trail, accompanied
+
+__all__ = [
+    "AuditRow",
+    "Broken",
+    "Journal",
+    "Note",
+    "RowsDigest",
+    "Seal",
+    "Trail",
+    "Verdict",
+    "accompanied",
+    "export",
+    "head_of",
+    "read_head",
+    "row_object",
+    "seal_hash",
+    "verify",
+]

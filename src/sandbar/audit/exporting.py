@@ -1,0 +1,79 @@
+"""Exporting: the whole log as JSON objects, in the order of the chain, with its head at the end.
+
+Each seal stands behind the rows that it covers, so whoever has the file can verify it without us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sandbar.audit.chain import head_of
+from sandbar.audit.verifying import PAGE_ROWS
+from sandbar.clock import instant_text
+from sandbar.model import AuditRow, Seal, Trail
+
+_PAGE_SEALS = 500
+
+
+def export(trail: Trail, ws: int) -> Iterator[dict[str, Any]]:
+    """Every row and every seal of a workspace, oldest first; the last object is the head."""
+    sealed_to: dict[int, int] = {}
+    last: Seal | None = None
+    rows = unsealed = seals = 0
+    after = 0
+    while page := trail.seals(ws, after=after, limit=_PAGE_SEALS):
+        for last in page:
+            # From where the seal before it ended, so that no row is left out or comes twice.
+            for row in _rows(trail, ws, last.run, sealed_to.get(last.run, 0), last.last_n):
+                rows += 1
+                yield row_object(row)
+            sealed_to[last.run] = max(sealed_to.get(last.run, 0), last.last_n)
+            seals += 1
+            yield _seal_object(last)
+        after = page[-1].number
+    for run, last_n, _ in trail.runs(ws):
+        for row in _rows(trail, ws, run, sealed_to.get(run, 0), last_n):
+            rows += 1
+            unsealed += 1
+            yield row_object(row)
+    figures = {"workspace": ws, "rows": rows, "seals": seals, "unsealed": unsealed}
+    yield {"head": head_of(last), **figures}
+
+
+def _rows(trail: Trail, ws: int, run: int, after_n: int, last_n: int) -> Iterator[AuditRow]:
+    while after_n < last_n and (
+        page := trail.rows_of(ws, run, after_n=after_n, last_n=last_n, limit=PAGE_ROWS)
+    ):
+        yield from page
+        after_n = page[-1].n
+
+
+def row_object(row: AuditRow) -> dict[str, Any]:
+    """A row for those who read JSON; what it lacks is null."""
+    return {
+        "run": row.run,
+        "n": row.n,
+        "at": instant_text(row.at_us),
+        "principal": row.principal,
+        "key": row.key,
+        "surface": row.surface,
+        "method": row.method,
+        "verb": row.verb,
+        "success": row.is_success,
+        "code": row.code,
+        "duration-us": row.duration_us,
+        "request-id": row.request_id,
+    }
+
+
+def _seal_object(seal: Seal) -> dict[str, Any]:
+    return {
+        "seal": seal.number,
+        "run": seal.run,
+        "first-n": seal.first_n,
+        "last-n": seal.last_n,
+        "count": seal.count,
+        "at": instant_text(seal.at_us),
+        "hash": seal.hash.hex(),
+    }

@@ -1,0 +1,177 @@
+"""Sealing: every second the new rows of each workspace get a seal, which links them to the past.
+
+A run seals what it wrote itself. What a run left that was killed is adopted by another, once it
+has visibly come to nothing more. A run that ends in good order is sealed up to the last number
+that there is, so that nobody can add to it afterwards.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple, Protocol
+
+from sandbar import clock
+from sandbar.audit.chain import GENESIS, LAST_N, RowsDigest, seal_hash
+from sandbar.errors import Problem
+from sandbar.faults import log_fault
+from sandbar.model import Seal, Trail
+
+SEAL_EVERY_S = 1.0
+SEAL_ROWS_MAX = 4096
+ADOPT_AFTER_S = 60.0  # a run that lives has sealed its rows long before
+_LOOK_EVERY_S = 30.0  # for what others left; seen unchanged twice, nobody is about to add to it
+_LOOKS_MAX = 500  # at runs that are not known yet, before our own rows have their turn
+
+
+class Sealed(Protocol):
+    """What the sealer needs of a store."""
+
+    @property
+    def trail(self) -> Trail:
+        """The rows and the seals."""
+
+    def workspaces(self) -> list[tuple[int, str]]:
+        """The workspaces that there are."""
+
+
+class _Range(NamedTuple):
+    run: int
+    first_n: int
+    last_n: int
+
+
+def seal_rows(trail: Trail, ws: int, run: int, last_n: int, *, is_end: bool = False) -> int:
+    """Seal the rows of a run up to a number; says how many. `is_end`: there will be no more."""
+    sealed = 0
+    after_n = trail.last_sealed_n(ws, run)
+    while after_n < last_n:
+        rows = trail.rows_of(ws, run, after_n=after_n, last_n=last_n, limit=SEAL_ROWS_MAX)
+        is_last = is_end and len(rows) < SEAL_ROWS_MAX
+        if not rows and not (is_last and after_n > 0):
+            break
+        digest = RowsDigest()
+        digest.add(rows)
+        span = _Range(run, after_n + 1, LAST_N if is_last else rows[-1].n)
+        made = trail.seal(ws, partial(_next_seal, trail, ws, span, digest))
+        if made is None:
+            after_n = trail.last_sealed_n(ws, run)  # somebody else has sealed them
+        else:
+            sealed += made.count
+            after_n = made.last_n
+    return sealed
+
+
+def _next_seal(
+    trail: Trail, ws: int, span: _Range, digest: RowsDigest, last: Seal | None
+) -> Seal | None:
+    """The seal that continues the chain; None, if somebody has sealed these rows meanwhile."""
+    if trail.last_sealed_n(ws, span.run) != span.first_n - 1:
+        return None
+    number, previous = (1, GENESIS) if last is None else (last.number + 1, last.hash)
+    seal = Seal(number, *span, digest.count, clock.now_us(), b"")
+    return seal._replace(hash=seal_hash(ws, previous, seal, digest))
+
+
+class _Left(NamedTuple):
+    """The end of another's run as it was last seen."""
+
+    last_n: int
+    is_sealed: bool
+
+
+class Sealer:
+    """Seals what is new, again and again, on a thread of its own once it is started."""
+
+    def __init__(
+        self, store: Sealed, besides: Callable[[], None], *, adopt_after_s: float = ADOPT_AFTER_S
+    ) -> None:
+        """`besides` is called at every turn, for what else is due each second."""
+        self._store = store
+        self._trail = store.trail
+        self._besides = besides
+        self._adopt_after_us = int(adopt_after_s * 1_000_000)
+        self._settled: dict[int, int] = {}  # by workspace, up to where our own rows are sealed
+        self._left: dict[tuple[int, int], _Left] = {}
+        self._next_look_s = 0.0
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._is_stopping = False
+        self._is_ailing = False
+
+    def start(self) -> None:
+        """Seal every second from now on."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="sandbar-sealer", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Seal no more; a seal that is being made is finished."""
+        self._is_stopping = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def is_well(self) -> bool:
+        """Whether what was to be sealed lately has been."""
+        return self._thread is None or (self._thread.is_alive() and not self._is_ailing)
+
+    def seal_own(self) -> int:
+        """Seal the rows of this run that are settled; says how many."""
+        sealed = 0
+        for ws in self._trail.workspaces_of_run():
+            settled_n = self._trail.settled_n(ws)
+            if self._settled.get(ws, 0) < settled_n:
+                sealed += seal_rows(self._trail, ws, self._trail.run, settled_n)
+                self._settled[ws] = settled_n
+        return sealed
+
+    def end_own(self) -> None:
+        """Seal this run for good; it writes no more rows."""
+        for ws in self._trail.workspaces_of_run():
+            seal_rows(self._trail, ws, self._trail.run, LAST_N, is_end=True)
+
+    def adopt(self) -> bool:
+        """Seal what dead runs left: old, and the same as at the last look. False: there is more."""
+        old_us = clock.now_us() - self._adopt_after_us
+        looks = 0
+        for ws, _ in self._store.workspaces():
+            for run, last_n, at_us in self._trail.runs(ws):
+                seen = self._left.get((ws, run))
+                if seen is not None and seen.last_n != last_n:
+                    seen = None  # it still grew
+                if run == self._trail.run or (seen is not None and seen.is_sealed):
+                    continue
+                if looks == _LOOKS_MAX:
+                    return False
+                looks += 1
+                is_sealed = self._trail.last_sealed_n(ws, run) >= last_n
+                if not is_sealed and seen is not None and at_us <= old_us:
+                    seal_rows(self._trail, ws, run, last_n)
+                    is_sealed = True
+                self._left[ws, run] = _Left(last_n, is_sealed)
+        return True
+
+    # --- the thread --------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        while not self._is_stopping:
+            try:
+                self._turn()
+                self._is_ailing = False
+            except BaseException as error:  # noqa: BLE001 - rows wait unsealed, and are sealed later
+                if isinstance(error, Problem) and error.code == "store.closed":
+                    return
+                if not self._is_ailing:
+                    log_fault("audit.sealing-failed", error)
+                self._is_ailing = True
+            self._wake.wait(SEAL_EVERY_S)
+
+    def _turn(self) -> None:
+        self.seal_own()
+        self._trail.checkpoint()
+        self._besides()
+        now_s = clock.monotonic_s()
+        if now_s >= self._next_look_s and self.adopt():
+            self._next_look_s = now_s + _LOOK_EVERY_S

@@ -1,0 +1,247 @@
+"""`sandbar key`: the keys that people and programs sign in with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sandbar.cli.calling import call_verb, opened, settings_of
+from sandbar.cli.options import DatabaseOption, WorkspaceOption
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from sandbar.access import Key
+
+key_app = typer.Typer(
+    no_args_is_help=True, help="Keys: what people and programs sign in with, and how far."
+)
+
+_PIPED_WIDTH = 200
+_STYLES = {"active": "green", "revoked": "red", "expired": "red", "owner-inactive": "yellow"}
+
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="The key's name, or how it begins (key list).")
+]
+
+
+UserOption = Annotated[
+    str | None,
+    typer.Option(
+        "--user",
+        metavar="USER",
+        help="Whose key it is: a person or a service account. Else the workspace's owner.",
+        show_default=False,
+    ),
+]
+RoleOption = Annotated[
+    str | None,
+    typer.Option(
+        "--role", metavar="ROLE", help="Only what this role may as well.", show_default=False
+    ),
+]
+VerbsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--verbs",
+        metavar="PATTERN",
+        help="Only these verbs, such as 'entity.*' or search.text; again for more.",
+        show_default=False,
+    ),
+]
+ClassesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--classes",
+        metavar="CLASS",
+        help="Only entities of this class and those below it; again for more.",
+        show_default=False,
+    ),
+]
+ExpiresOption = Annotated[
+    str | None,
+    typer.Option(
+        "--expires",
+        metavar="WHEN",
+        help="30d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z. Else never.",
+        show_default=False,
+    ),
+]
+RateOption = Annotated[
+    int | None,
+    typer.Option(
+        "--rate-limit",
+        metavar="NUMBER",
+        help="Requests a minute, 0 for no limit. Else its owner's, its role's, or 60.",
+        show_default=False,
+    ),
+]
+BurstOption = Annotated[
+    int | None,
+    typer.Option(
+        "--burst",
+        metavar="NUMBER",
+        help="Requests that may come at once. Else as many as in a minute.",
+        show_default=False,
+    ),
+]
+
+
+@key_app.command("mint")
+def mint_one(
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Such as laptop or backup.")],
+    user: UserOption = None,
+    role: RoleOption = None,
+    verbs: VerbsOption = None,
+    classes: ClassesOption = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Only reading.")] = False,
+    expires: ExpiresOption = None,
+    rate_limit: RateOption = None,
+    burst: BurstOption = None,
+    database: DatabaseOption = None,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Make a key and show it, this once. It may do what its owner may, or less."""
+    arguments = {
+        "name": name,
+        "user": user,
+        "role": role,
+        "verbs": _parted(verbs),
+        "classes": _parted(classes),
+        "read-only": read_only,
+        "expires": expires,
+        "rate-limit": rate_limit,
+        "burst": burst,
+    }
+    settings = settings_of(database, workspace)
+    with opened(settings) as db:
+        minted = call_verb(db, "key.mint", arguments | {"prefix": settings.key_prefix})
+    _print_minted(minted.key, minted.token, "is minted")
+
+
+@key_app.command("list")
+def list_all(
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+    database: DatabaseOption = None,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """The keys of a workspace: whose they are, what they may, when they were used; no secrets."""
+    import msgspec
+    from rich.console import Console
+    from rich.table import Table
+
+    keys: list[Key] = []
+    with opened(settings_of(database, workspace)) as db:
+        cursor = None
+        while True:
+            page = call_verb(db, "key.list", {"cursor": cursor})
+            keys += page.keys
+            cursor = page.cursor
+            if cursor is None:
+                break
+    if as_json:
+        print(msgspec.json.encode(keys).decode())
+        return
+    if not keys:
+        Console(stderr=True, highlight=False).print("No keys yet: sandbar key mint --name NAME")
+        return
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, _PIPED_WIDTH)  # nobody sees a fold there as one
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("name", "begins with"):
+        table.add_column(column, no_wrap=True)
+    for column in ("owner", "state", "created", "last used", "expires", "may"):
+        table.add_column(column)
+    for key in keys:
+        table.add_row(*_cells(key))
+    console.print(table)
+
+
+@key_app.command("rotate")
+def rotate_one(
+    name: NameArgument, database: DatabaseOption = None, workspace: WorkspaceOption = None
+) -> None:
+    """Give a key a new secret, shown this once; the old one is refused from the next request on."""
+    settings = settings_of(database, workspace)
+    with opened(settings) as db:
+        arguments = {"name": name, "prefix": settings.key_prefix}
+        minted = call_verb(db, "key.rotate", arguments)
+    _print_minted(minted.key, minted.token, "has a new secret; the old one counts no more")
+
+
+@key_app.command("revoke")
+def revoke_one(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The key's name, how it begins, or all of it.")
+    ],
+    database: DatabaseOption = None,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Let a key count no more, from the next request on."""
+    from rich.console import Console
+
+    with opened(settings_of(database, workspace)) as db:
+        key = call_verb(db, "key.revoke", {"name": name}).key
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console.print(f"The key {key.name} of {key.owner} counts no more.")
+
+
+def may_of(key: Key) -> str:
+    """What a key may, in a few words."""
+    parts = []
+    if key.roles:
+        parts.append(f"as {', '.join(key.roles)}")
+    if key.read_only:
+        parts.append("only read")
+    if key.verbs:
+        parts.append(", ".join(key.verbs))
+    if key.classes:
+        parts.append(f"of {', '.join(key.classes)}")
+    if key.rate_limit is not None:
+        parts.append(f"{key.rate_limit}/min" if key.rate_limit else "no limit")
+    if key.burst is not None:
+        parts.append(f"{key.burst} at once")
+    return "; ".join(parts) or "what its owner may"
+
+
+def _cells(key: Key) -> list[str | Text]:
+    from rich.text import Text
+
+    times = [_minute(at) for at in (key.created_at, key.last_used_at, key.expires_at)]
+    # Text and not markup: a name may hold brackets.
+    return [
+        Text(key.name, "bold"),
+        Text(f"{key.prefix}…" if key.prefix else "", "cyan"),
+        Text(key.owner),
+        Text(key.state.replace("-", " "), _STYLES[key.state]),
+        times[0],
+        times[1] or "never",
+        times[2] or "never",
+        Text(may_of(key)),
+    ]
+
+
+def _minute(instant: str | None) -> str:
+    return (instant or "")[:16].replace("T", " ")
+
+
+def _print_minted(key: Key, token: str, what: str) -> None:
+    import shlex
+
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(Text(f"The key {key.name} of {key.owner} {what}. It may: {may_of(key)}."))
+    if key.expires_at is not None:
+        console.print(Text(f"It expires at {key.expires_at}."))
+    console.print("It is shown only now:")
+    console.print(Text(f"    export SANDBAR_TOKEN={shlex.quote(token)}", "bold"))
+    console.print("Send it as `Authorization: Bearer $SANDBAR_TOKEN`; `sandbar connect` shows how.")
+
+
+def _parted(given: list[str] | None) -> list[str]:
+    """Several may stand in one option, with commas."""
+    return [part.strip() for one in given or [] for part in one.split(",") if part.strip()]

@@ -1,0 +1,1 @@
+"""The pack `care`: Sandwich, a caregiver's family and its events, over `/api/mcp`."""

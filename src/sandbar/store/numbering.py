@@ -1,0 +1,191 @@
+"""Numbers of audit rows: 1, 2, 3 … of a run in each workspace, and what becomes of each.
+
+A note gets its number when its row is first written, and tries again under the same one as long as
+the outcome of that is in doubt: rows are keyed by it, so a note has one row at most.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from enum import Enum
+
+from sandbar import clock
+from sandbar.store.trail import AuditRow, Note
+
+# A run is 64ths of a second since 2020 and 17 random bits: below 2^53 until 2054.
+_EPOCH_US = 1_577_836_800_000_000
+_TICK_US = 15_625
+_RANDOM_BITS = 17
+
+DOUBT_S = 60.0  # nothing that a lost session began is committed later than this
+_TEXT_CHARS_MAX = 256
+
+
+class Outcome(Enum):
+    """How an attempt to write a row has ended."""
+
+    KEPT = "it is committed"
+    LOST = "it certainly is not"
+    DOUBTFUL = "nobody can say"
+
+
+class _Count:
+    """The numbers of one workspace."""
+
+    __slots__ = ("doubtful", "last", "writing")
+
+    def __init__(self) -> None:
+        self.last = 0
+        self.writing: dict[int, int] = {}  # number to how many are at it
+        self.doubtful: dict[int, float] = {}  # number to the moment when it will be settled
+
+
+class Numbers:
+    """The numbers that one open store gives to notes."""
+
+    def __init__(self) -> None:
+        ticks = (clock.now_us() - _EPOCH_US) // _TICK_US
+        self.run = ticks << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS)
+        self._lock = threading.Lock()
+        self._counts: dict[int, _Count] = {}
+        self._is_over = False
+
+    def begin(self, note: Note) -> AuditRow | None:
+        """The note's row, to be written now: `end` has to follow.
+
+        None: it has one already, or the run is over.
+        """
+        with self._lock:
+            if note.is_kept or self._is_over:
+                return None
+            n = self._number(note)
+        return _row(self.run, n, note)
+
+    def end(self, note: Note, outcome: Outcome) -> None:
+        """What became of the row."""
+        with self._lock:
+            count = self._counts[note.ws]
+            assert note.number is not None
+            n = note.number[1]
+            if outcome is Outcome.KEPT:
+                note.is_kept = True
+            elif outcome is Outcome.DOUBTFUL:
+                count.doubtful[n] = clock.monotonic_s() + DOUBT_S
+            if note.is_kept:
+                count.doubtful.pop(n, None)
+            count.writing[n] -= 1
+            if count.writing[n] == 0:
+                del count.writing[n]
+                if not note.is_kept and n not in count.doubtful:
+                    note.number = None  # it stays unused
+
+    def settled(self, ws: int) -> int:
+        """Every number up to this one has a row, or never will."""
+        with self._lock:
+            count = self._counts.get(ws)
+            if count is None:
+                return 0
+            _forget_doubts(count)
+            open_numbers = [*count.writing, *count.doubtful]
+            return min(open_numbers) - 1 if open_numbers else count.last
+
+    def end_run(self) -> bool:
+        """Give out no more numbers; whether every one that was given is settled."""
+        with self._lock:
+            self._is_over = True
+            counts = list(self._counts.values())
+            for count in counts:
+                _forget_doubts(count)
+            return not any(count.writing or count.doubtful for count in counts)
+
+    def workspaces(self) -> list[int]:
+        """Where numbers were given out."""
+        with self._lock:
+            return sorted(self._counts)
+
+    def _number(self, note: Note) -> int:
+        count = self._counts.get(note.ws)
+        if count is None:
+            count = self._counts[note.ws] = _Count()
+        n = None if note.number is None else self._former(note.number, count)
+        if n is None:
+            count.last = n = count.last + 1
+            note.number = (self.run, n)
+        count.writing[n] = count.writing.get(n, 0) + 1
+        return n
+
+    def _former(self, number: tuple[int, int], count: _Count) -> int | None:
+        """The number under which a row may be written, or have been; not one settled since."""
+        run, n = number
+        _forget_doubts(count)
+        is_open = n in count.writing or n in count.doubtful
+        return n if run == self.run and is_open else None
+
+
+class Ride:
+    """A note that comes along with a queued write."""
+
+    __slots__ = ("_is_begun", "_note", "_numbers")
+
+    def __init__(self, numbers: Numbers, note: Note) -> None:
+        self._numbers = numbers
+        self._note = note
+        self._is_begun = False
+
+    def quote(self) -> tuple[int, int] | None:
+        """The number of the row, for the receipt of the write that it comes along with."""
+        if not self._is_begun:
+            self._is_begun = self._numbers.begin(self._note) is not None
+        return self._note.number if self._is_begun else None
+
+    def begin(self) -> AuditRow | None:
+        """The row that is about to be written; None: it was, in the meantime."""
+        row = self._numbers.begin(self._note)
+        if self._is_begun:  # under the number that was quoted
+            self._numbers.end(self._note, Outcome.LOST)
+        self._is_begun = row is not None
+        return row
+
+    def end(self, outcome: Outcome) -> None:
+        """What became of the row; nothing, if it was never begun."""
+        if self._is_begun:
+            self._is_begun = False
+            self._numbers.end(self._note, outcome)
+
+
+def _forget_doubts(count: _Count) -> None:
+    if count.doubtful:
+        now_s = clock.monotonic_s()
+        count.doubtful = {n: until_s for n, until_s in count.doubtful.items() if until_s > now_s}
+
+
+def _row(run: int, n: int, note: Note) -> AuditRow:
+    principal, key, surface, method = note.principal, note.key, note.surface, note.method
+    verb, code, request_id = note.verb, note.code, note.request_id
+    everything = f"{principal}{key}{surface}{method}{verb}{code}{request_id}"
+    if len(everything) > _TEXT_CHARS_MAX or "\0" in everything or not everything.isascii():
+        principal, surface, method = _storable(principal), _storable(surface), _storable(method)
+        key, verb = key and _storable(key), verb and _storable(verb)
+        code, request_id = code and _storable(code), request_id and _storable(request_id)
+    at_us, is_success = note.began_us, note.is_success
+    lasted_us = int((clock.monotonic_s() - note.began_s) * 1_000_000)
+    return AuditRow(
+        run,
+        n,
+        at_us,
+        principal,
+        key,
+        surface,
+        method,
+        verb,
+        is_success,
+        code,
+        lasted_us,
+        request_id,
+    )
+
+
+def _storable(text: str) -> str:
+    """What both databases take, and no more than a line of it: a name may be anybody's words."""
+    return text[:_TEXT_CHARS_MAX].encode("utf-8", "replace").decode().replace("\0", "?")

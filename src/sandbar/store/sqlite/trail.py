@@ -1,0 +1,263 @@
+"""The audit in a SQLite file, and when keys were last used.
+
+Rows come by two ways: with the batch of whoever wrote, or over a connection of their own that
+waits for no disk. Within a process, all who write take turns by a lock, so that nobody has to ask
+SQLite for its own in vain.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import apsw
+
+from sandbar.store.numbering import Numbers, Outcome
+from sandbar.store.plan import Plan
+from sandbar.store.queries import load_queries
+from sandbar.store.sqlite.connection import (
+    begin_writing,
+    open_appender,
+    open_writer,
+    problem_of,
+    translated,
+)
+from sandbar.store.trail import AuditRow, Note, Place, Seal, require_next
+from sandbar.store.writer import refuse_on_writer
+
+_Q = load_queries("sandbar.store.sqlite", "trail.sql")
+
+_GREATEST = (1 << 63) - 1
+_LOG_BYTES_MAX = 4_000_000  # beyond this it is moved into the file
+
+AllRows = Callable[[str, Any], list[Any]]
+
+
+def apply_rides(connection: apsw.Connection, ws: int, plan: Plan) -> None:
+    """Write the rows of the notes that come along with a batch."""
+    if plan.rides:
+        connection.executemany(_Q.put_audit, [(ws, *row) for row in plan.rides.values()])
+
+
+class SqliteTrail:
+    """The audit of all workspaces of a file, and `KeyUses`."""
+
+    def __init__(
+        self,
+        path: str,
+        numbers: Numbers,
+        lock: threading.Lock,
+        all_rows: AllRows,
+        require_open: Callable[[], None],
+    ) -> None:
+        """`all_rows` reads as the store does; whoever of this process writes holds `lock`."""
+        self._path = path
+        self._numbers = numbers
+        self._lock = lock
+        self._all_rows = all_rows
+        self._require_open = require_open
+        self._appender: apsw.Connection | None = None
+        self._sealer: apsw.Connection | None = None
+        self.run = numbers.run
+
+    # --- appending ---------------------------------------------------------------------------
+
+    def append(self, notes: Sequence[Note]) -> None:
+        """Commit the rows of notes that are not kept yet, once the file is free."""
+        self._refuse_wrong_place()
+        with self._lock:
+            self._put(notes, begin_writing)
+
+    def append_at_once(self, notes: Sequence[Note]) -> bool:
+        """Commit them if the file is free this instant."""
+        self._require_open()
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            return self._put(notes, _begin_at_once)
+        finally:
+            self._lock.release()
+
+    def note_uses(self, ws: int, uses: Mapping[int, int]) -> None:
+        """Note when keys were used, as far as that is news."""
+        self._refuse_wrong_place()
+        with self._lock, self._transaction(self._open_appender(), begin_writing) as connection:
+            connection.executemany(_Q.note_use, [(ws, id, at_us) for id, at_us in uses.items()])
+
+    def _put(self, notes: Sequence[Note], begin: Callable[[apsw.Connection], None]) -> bool:
+        begun: dict[Note, AuditRow] = {}
+        outcome = Outcome.LOST
+        try:
+            with self._transaction(self._open_appender(), begin) as connection:
+                for note in notes:
+                    row = self._numbers.begin(note)
+                    if row is not None:
+                        begun[note] = row
+                rows = [(note.ws, *row) for note, row in begun.items()]
+                connection.executemany(_Q.put_audit, rows)
+                outcome = Outcome.DOUBTFUL  # as long as its COMMIT is not over
+            outcome = Outcome.KEPT
+        except _NotFreeError:
+            return False
+        finally:
+            for note in begun:
+                self._numbers.end(note, outcome)
+        return True
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def rows(
+        self,
+        ws: int,
+        *,
+        limit: int,
+        before_us: int | None = None,
+        principal: str | None = None,
+        verb: str | None = None,
+        is_success: bool | None = None,
+        cursor: Place | None = None,
+    ) -> list[AuditRow]:
+        """Rows from before an instant, newest first."""
+        end = _GREATEST if before_us is None else before_us
+        at_us, run, n = min(cursor or (end, 0, 0), (end, 0, 0))
+        bindings: dict[str, Any] = {"ws": ws, "last_us": at_us, "at_us": at_us, "run": run, "n": n}
+        bindings |= {"principal": principal, "verb": verb, "is_success": is_success}
+        return [_row(columns) for columns in self._all_rows(_Q.rows, bindings | {"limit": limit})]
+
+    def rows_of(
+        self, ws: int, run: int, *, after_n: int, last_n: int | None = None, limit: int
+    ) -> list[AuditRow]:
+        """Rows of a run, ascending."""
+        last = _GREATEST if last_n is None else last_n
+        rows = self._all_rows(_Q.rows_of, (ws, run, after_n, last, limit))
+        return [_row(columns) for columns in rows]
+
+    def runs(self, ws: int) -> list[tuple[int, int, int]]:
+        """The runs that have rows, with the last of each."""
+        return [(run, n, at_us) for run, n, at_us in self._all_rows(_Q.runs, (ws,))]
+
+    def settled_n(self, ws: int) -> int:
+        """Up to where this run's numbers are settled."""
+        return self._numbers.settled(ws)
+
+    def end_run(self) -> bool:
+        """Give out no more numbers."""
+        return self._numbers.end_run()
+
+    def workspaces_of_run(self) -> list[int]:
+        """Where this run has given out numbers."""
+        return self._numbers.workspaces()
+
+    def seals(self, ws: int, *, after: int, limit: int) -> list[Seal]:
+        """Seals with greater numbers."""
+        return [Seal(*columns) for columns in self._all_rows(_Q.seals, (ws, after, limit))]
+
+    def last_seal(self, ws: int) -> Seal | None:
+        """The end of the workspace's chain."""
+        found = self._all_rows(_Q.last_seal, (ws,))
+        return Seal(*found[0]) if found else None
+
+    def last_sealed_n(self, ws: int, run: int) -> int:
+        """The last number of a run that a seal covers."""
+        return int(self._all_rows(_Q.last_sealed, (ws, run))[0][0])
+
+    def uses(self, ws: int) -> dict[int, int]:
+        """The last use of every key."""
+        return dict(self._all_rows(_Q.uses, (ws,)))
+
+    # --- sealing -----------------------------------------------------------------------------
+
+    def seal(self, ws: int, make: Callable[[Seal | None], Seal | None]) -> Seal | None:
+        """Store the seal that follows the last one, whoever made that."""
+        self._refuse_wrong_place()
+        while True:
+            last = self.last_seal(ws)
+            made = make(last)
+            if made is None:
+                return None
+            require_next(last, made)
+            with self._lock, self._transaction(self._open_sealer(), begin_writing) as connection:
+                connection.execute(_Q.put_seal, (ws, *made))
+                is_ours = connection.changes() == 1
+            if is_ours:
+                return made
+
+    def checkpoint(self) -> None:
+        """Move the log into the file if it has grown; nobody waits for that, but the caller."""
+        self._require_open()
+        try:
+            size = os.stat(f"{self._path}-wal").st_size
+        except FileNotFoundError:
+            return
+        if size > _LOG_BYTES_MAX:
+            connection = open_writer(self._path)
+            try:
+                with translated():
+                    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            finally:
+                connection.close()
+
+    def close(self) -> None:
+        """Let go of the connections, once the store is no longer open."""
+        with self._lock:
+            for connection in (self._appender, self._sealer):
+                if connection is not None:
+                    connection.close()
+            self._appender = self._sealer = None
+
+    def _refuse_wrong_place(self) -> None:
+        self._require_open()  # before the lock, which after a fork nobody might ever release
+        refuse_on_writer()
+
+    def _open_appender(self) -> apsw.Connection:
+        self._require_open()
+        if self._appender is None:
+            self._appender = open_appender(self._path)
+        return self._appender
+
+    def _open_sealer(self) -> apsw.Connection:
+        self._require_open()
+        if self._sealer is None:
+            self._sealer = open_writer(self._path)
+        return self._sealer
+
+    @contextmanager
+    def _transaction(
+        self, connection: apsw.Connection, begin: Callable[[apsw.Connection], None]
+    ) -> Iterator[apsw.Connection]:
+        begin(connection)
+        try:
+            with translated():
+                yield connection
+                connection.execute("COMMIT")
+        except BaseException:
+            self._hang_up(connection)  # and with it whatever was begun
+            raise
+
+    def _hang_up(self, connection: apsw.Connection) -> None:
+        connection.close(True)
+        if connection is self._appender:
+            self._appender = None
+        else:
+            self._sealer = None
+
+
+class _NotFreeError(Exception):
+    """Somebody else writes just now."""
+
+
+def _begin_at_once(connection: apsw.Connection) -> None:
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except apsw.BusyError as error:
+        raise _NotFreeError from error
+    except apsw.Error as error:
+        raise problem_of(error) from error
+
+
+def _row(columns: Any) -> AuditRow:
+    row = AuditRow(*columns)
+    return row._replace(is_success=bool(row.is_success))

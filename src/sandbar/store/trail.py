@@ -1,0 +1,194 @@
+"""The audit's rows and seals as the store keeps them, and the note that becomes a row.
+
+A note is one request on its way into the audit. It rides along with the first write that its
+request commits (`accompanied`), at no cost of its own; what wrote nothing is appended. The store
+keeps rows and seals; what a seal proves is the business of whoever makes it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, Protocol
+
+from sandbar import clock
+from sandbar.errors import Fault
+
+Place = tuple[int, int, int]  # at_us, run and n of a row: where a page of rows ended
+
+
+class AuditRow(NamedTuple):
+    """One request, under the n-th number of the run of a process; never its arguments."""
+
+    run: int
+    n: int
+    at_us: int
+    principal: str
+    key: str | None
+    surface: str
+    method: str
+    verb: str | None
+    is_success: bool
+    code: str | None
+    duration_us: int
+    request_id: str | None
+
+
+class Seal(NamedTuple):
+    """A link of a workspace's chain over the rows `first_n` to `last_n` of a run."""
+
+    number: int
+    run: int
+    first_n: int
+    last_n: int
+    count: int  # type: ignore[assignment]  # of rows, not the method of tuples
+    at_us: int
+    hash: bytes
+
+
+class Note:
+    """One request on its way into the audit."""
+
+    __slots__ = (
+        "began_s", "began_us", "code", "is_kept", "is_settled", "is_success", "key", "method",
+        "number", "principal", "request_id", "surface", "verb", "ws",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        ws: int,
+        principal: str,
+        *,
+        surface: str,
+        method: str,
+        key: str | None = None,
+        verb: str | None = None,
+        request_id: str | None = None,
+    ) -> None:
+        """It begins now."""
+        self.ws = ws
+        self.principal = principal
+        self.key = key
+        self.surface = surface
+        self.method = method
+        self.verb = verb
+        self.request_id = request_id
+        self.began_us = clock.now_us()
+        self.began_s = clock.monotonic_s()
+        self.is_success = True
+        self.code: str | None = None
+        self.is_kept = False  # its row is committed
+        self.is_settled = False  # for whoever opened it: nothing more is to be written of it
+        self.number: tuple[int, int] | None = None  # run and n, once it has them
+
+
+class _Current(threading.local):
+    note: Note | None = None
+
+
+_current = _Current()
+
+
+def current_note() -> Note | None:
+    """The note of the request that this thread works for, if any."""
+    return _current.note
+
+
+@contextmanager
+def accompanied(note: Note | None) -> Iterator[None]:
+    """Let the next write that this thread submits, and that is kept, keep the note's row, too."""
+    outer, _current.note = _current.note, note
+    try:
+        yield
+    finally:
+        _current.note = outer
+
+
+class Trail(Protocol):
+    """The audit of all workspaces: append only."""
+
+    @property
+    def run(self) -> int:
+        """The number of this process's run: greater than those of earlier ones."""
+
+    def append(self, notes: Sequence[Note]) -> None:
+        """Commit the rows of notes that are not kept yet; a power cut may still lose them."""
+
+    def append_at_once(self, notes: Sequence[Note]) -> bool:
+        """The same, if it takes microseconds; else False, and nothing is done."""
+
+    def rows(
+        self,
+        ws: int,
+        *,
+        limit: int,
+        before_us: int | None = None,
+        principal: str | None = None,
+        verb: str | None = None,
+        is_success: bool | None = None,
+        cursor: Place | None = None,
+    ) -> list[AuditRow]:
+        """Rows from before an instant, newest first; `cursor` is where the last page ended."""
+
+    def rows_of(
+        self, ws: int, run: int, *, after_n: int, last_n: int | None = None, limit: int
+    ) -> list[AuditRow]:
+        """Rows of a run with `after_n < n <= last_n`, ascending."""
+
+    def runs(self, ws: int) -> list[tuple[int, int, int]]:
+        """The runs that have rows, ascending: run, last n, and when that row's request came."""
+
+    def settled_n(self, ws: int) -> int:
+        """Of this run: every number up to this one is committed, or never will be."""
+
+    def end_run(self) -> bool:
+        """Give out no more numbers; whether every one that was given is settled."""
+
+    def workspaces_of_run(self) -> list[int]:
+        """The workspaces in which this run has given out numbers."""
+
+    def seals(self, ws: int, *, after: int, limit: int) -> list[Seal]:
+        """Seals with greater numbers, ascending."""
+
+    def last_seal(self, ws: int) -> Seal | None:
+        """The end of the workspace's chain."""
+
+    def last_sealed_n(self, ws: int, run: int) -> int:
+        """The last number of a run that a seal covers; 0 if none does."""
+
+    def seal(self, ws: int, make: Callable[[Seal | None], Seal | None]) -> Seal | None:
+        """Store, synced, the seal that `make` returns for the last one; None: there is none.
+
+        When another process was faster, nothing is stored and `make` is called again, with that
+        process's seal. So no two seals follow the same one, and nobody waits for a slow `make`.
+        """
+
+    def checkpoint(self) -> None:
+        """Keep the database's log short, if that is anybody's business."""
+
+
+def require_next(last: Seal | None, made: Seal) -> None:
+    """A chain has no holes: each seal's number follows the last one's."""
+    if made.number != (last.number if last else 0) + 1:
+        raise Fault("audit.seal-number", f"seal {made.number} does not follow the last one")
+
+
+class Buckets(Protocol):
+    """Token buckets, one for each number that somebody gave one to."""
+
+    def take(self, ws: int, id: int, interval_us: int, burst: int) -> int:
+        """Take a token of a bucket that holds `burst`, and gets one each `interval_us`.
+
+        Returns 0, or, if there was none, in how many microseconds there will be one.
+        """
+
+
+class KeyUses(Protocol):
+    """When keys were last used; a power cut may lose what is new."""
+
+    def note_uses(self, ws: int, uses: Mapping[int, int]) -> None:
+        """Note instants of use by id; an earlier one than is known changes nothing."""
+
+    def uses(self, ws: int) -> dict[int, int]:
+        """The last use of every key of a workspace that was ever used."""

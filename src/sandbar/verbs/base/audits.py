@@ -1,0 +1,112 @@
+"""`audit.list`: who asked for what, and how it ended."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from sandbar.audit import AuditRow
+from sandbar.clock import instant_text
+from sandbar.verbs.answers import Answer
+from sandbar.verbs.catalogue import Example, Verb
+from sandbar.verbs.context import Context
+from sandbar.verbs.fields import Paged
+from sandbar.verbs.paging import fitting, read_place, write_place
+
+_ENTRIES_DEFAULT = 50
+
+
+class ListArguments(Paged, frozen=True, kw_only=True):
+    """Which requests."""
+
+    principal: Annotated[str | None, Meta(description="only those of, e.g. service/claude")] = None
+    verb: Annotated[str | None, Meta(description="only those for, e.g. entity.create")] = None
+    success: Annotated[bool | None, Meta(description="only those that went well, or ill")] = None
+
+
+class AuditEntry(Answer, frozen=True, kw_only=True):
+    """One request: who, when, what, and how it ended; never its arguments or its result."""
+
+    run: int
+    n: int
+    at: str
+    principal: str
+    surface: str
+    method: str
+    success: bool
+    duration_us: int
+    key: str | None = None
+    verb: str | None = None
+    code: str | None = None
+    request_id: str | None = None
+
+
+class AuditList(Answer, frozen=True, kw_only=True):
+    """Requests, newest first."""
+
+    entries: list[AuditEntry]
+    cursor: str | None = None
+
+
+def list_entries(context: Context, arguments: ListArguments) -> AuditList:
+    """The requests of a workspace."""
+    filters = (arguments.principal, arguments.verb, arguments.success)
+    question = ("audit.list", *filters)
+    place = None
+    if arguments.cursor is not None:
+        place = read_place(arguments.cursor, tuple[int, int, int], *question)
+    limit = arguments.limit or _ENTRIES_DEFAULT
+    rows = context.journal.trail.rows(
+        context.db.number,
+        limit=limit + 1,
+        cursor=place,
+        principal=arguments.principal,
+        verb=arguments.verb,
+        is_success=arguments.success,
+    )
+    entries = [_entry(row) for row in rows[:limit]]
+    if arguments.limit is None:
+        entries = entries[: fitting(entries)]
+    cursor = None
+    if len(entries) < len(rows):
+        last = rows[len(entries) - 1]
+        cursor = write_place((last.at_us, last.run, last.n), *question)
+    return AuditList(entries=entries, cursor=cursor)
+
+
+def _entry(row: AuditRow) -> AuditEntry:
+    return AuditEntry(
+        run=row.run,
+        n=row.n,
+        at=instant_text(row.at_us),
+        principal=row.principal,
+        surface=row.surface,
+        method=row.method,
+        success=row.is_success,
+        duration_us=row.duration_us,
+        key=row.key,
+        verb=row.verb,
+        code=row.code,
+        request_id=row.request_id,
+    )
+
+
+VERBS = (
+    Verb(
+        name="audit.list",
+        title="List requests",
+        description="Who asked for what, when, and how it ended, newest first; one entry per "
+        "request, refused ones included. entity.history says what was changed.",
+        access="admin",
+        arguments=ListArguments,
+        result=AuditList,
+        run=list_entries,
+        aliases={"tool": "verb", "who": "principal"},
+        is_housekeeping=True,
+        examples=(
+            Example("The last ten", {"limit": 10}),
+            Example("What was refused", {"success": False}),
+        ),
+    ),
+)

@@ -1,0 +1,187 @@
+"""The chain grows under load, from many processes, and over crashes; verifying it costs little."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+import tracemalloc
+
+from sandbar import clock
+from sandbar.audit import Journal, Verdict, export, head_of, verify
+from sandbar.audit.sealing import SEAL_ROWS_MAX, Sealer, seal_rows
+from sandbar.store.api import Store
+from tests.audit.conftest import OwnedPlace, Say
+from tests.audit.logs import random_note, write_rows
+from tests.store.conftest import new_workspace
+
+MANY = 20_000
+WAIT_S = 30.0
+_VICTIM = """
+import sys
+from sandbar.audit import Journal
+from tests.audit.test_sealing import opened_store
+
+store = opened_store(sys.argv[1], sys.argv[2])
+journal = Journal(store)
+while True:
+    note = journal.open(int(sys.argv[3]), "user/anna", surface="mcp", method="tools/call")
+    journal.settle(note)
+    print(note.number[0], note.number[1], flush=True)
+"""
+
+
+def opened_store(dialect: str, address: str) -> Store:
+    """A store in another process."""
+    return OwnedPlace(dialect, address, address).open()
+
+
+def summary(verdict: Verdict) -> tuple[bool, int, int]:
+    return verdict.is_intact, verdict.rows, verdict.unsealed
+
+
+def test_a_thread_seals_what_is_new(place: OwnedPlace) -> None:
+    store = place.open()
+    ws, journal = new_workspace(store), Journal(store)
+    journal.start_sealing()
+    for count in (1, 2):
+        journal.settle(random_note(journal, ws, random.Random(1)))
+        deadline_s = clock.monotonic_s() + WAIT_S
+        while verify(store.trail, ws).unsealed and clock.monotonic_s() < deadline_s:
+            clock.pause_s(0.02)
+        assert summary(verify(store.trail, ws)) == (True, count, 0)
+        assert journal.is_well()
+    journal.close()
+
+
+def test_a_run_ends_with_a_seal_that_nothing_can_follow(place: OwnedPlace) -> None:
+    store = place.open()
+    ws, journal = new_workspace(store), Journal(store)
+    sealer = Sealer(store, lambda: None)
+    journal.settle(random_note(journal, ws, random.Random(1)))
+    assert sealer.seal_own() == 1
+    assert sealer.seal_own() == 0
+    journal.close()
+    seals = store.trail.seals(ws, after=0, limit=10)
+    assert [(seal.first_n, seal.count) for seal in seals] == [(1, 1), (2, 0)]
+    assert seals[-1].last_n == 2**53 - 1
+    assert summary(verify(store.trail, ws)) == (True, 1, 0)
+
+
+def test_workspaces_without_requests_get_no_seals(place: OwnedPlace) -> None:
+    store = place.open()
+    ws, empty = new_workspace(store), new_workspace(store)
+    journal = Journal(store)
+    journal.settle(random_note(journal, ws, random.Random(1)))
+    journal.close()
+    assert store.trail.last_seal(empty) is None
+    verdict = verify(store.trail, empty)
+    assert (verdict.is_intact, verdict.rows, verdict.seals, verdict.head) == (True, 0, 0, None)
+    assert list(export(store.trail, empty))[-1]["head"] is None
+
+
+def test_what_a_killed_run_left_is_adopted(place: OwnedPlace, say: Say) -> None:
+    """`kill -9` leaves rows that were answered, all of them, unsealed; a later run seals them."""
+    store = place.open()
+    ws = new_workspace(store)
+    command = [sys.executable, "-c", _VICTIM, place.dialect, place.address, str(ws)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as victim:
+        assert victim.stdout is not None
+        answered = [victim.stdout.readline().split() for _ in range(200)]
+        victim.kill()
+        answered += [line.split() for line in victim.stdout.read().splitlines(keepends=False)]
+    verdict = verify(store.trail, ws)
+    assert verdict.is_intact
+    assert verdict.unsealed == verdict.rows >= len(answered) - 1  # its last line may be half
+    patient, sealer = Sealer(store, lambda: None), Sealer(store, lambda: None, adopt_after_s=0)
+    for _ in range(3):
+        patient.adopt()
+        assert verify(store.trail, ws) == verdict, "the run could still be alive"
+    sealer.adopt()
+    assert verify(store.trail, ws) == verdict, "not before it was seen unchanged twice"
+    sealer.adopt()
+    sealed = verify(store.trail, ws)
+    assert summary(sealed) == (True, verdict.rows, 0)
+    sealer.adopt()
+    assert verify(store.trail, ws) == sealed
+    say(f"{verdict.rows} rows of a killed run, {len(answered)} of them answered, none lost")
+
+
+def test_many_seal_one_chain(place: OwnedPlace, seed: str) -> None:
+    """Four runs write into one workspace, and all of them adopt what a fifth left."""
+    dead = place.open()
+    ws = new_workspace(dead)
+    left = Journal(dead)
+    for _ in range(50):
+        left.settle(random_note(left, ws, random.Random(seed)))
+    stores = [place.open() for _ in range(4)]
+    adopted: list[int] = []
+
+    def work(number: int) -> None:
+        store, rng = stores[number], random.Random(f"{seed}{number}")
+        journal, sealer = Journal(store), Sealer(store, lambda: None)
+        for _ in range(10):
+            write_rows(store, journal, [ws], rng, 10)
+            sealer.seal_own()
+            adopted.append(seal_rows(store.trail, ws, dead.trail.run, 50))
+        journal.close()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert summary(verify(dead.trail, ws)) == (True, 450, 0)
+    assert sum(adopted) == 50
+
+
+def test_verifying_beside_servers_that_write(place: OwnedPlace, seed: str) -> None:
+    """Whatever the moment, nothing looks broken."""
+    store, looker = place.open(), place.open()
+    ws, rng = new_workspace(store), random.Random(seed)
+    journal = Journal(store)
+    is_over = threading.Event()
+    verdicts: list[Verdict] = []
+
+    def look() -> None:
+        head = None
+        while not is_over.is_set():
+            verdicts.append(verify(looker.trail, ws, head=head))
+            head = verdicts[-1].head
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    write_rows(store, journal, [ws], rng, 400)
+    journal.close()
+    is_over.set()
+    thread.join()
+    assert [verdict.broken for verdict in verdicts] == [[]] * len(verdicts)
+    assert len({verdict.rows for verdict in verdicts}) > 3, "nothing happened meanwhile"
+    assert summary(verify(looker.trail, ws)) == (True, 400, 0)
+
+
+def test_a_long_log_is_verified_in_pages(place: OwnedPlace, say: Say) -> None:
+    store = place.open()
+    ws, journal, rng = new_workspace(store), Journal(store), random.Random(1)
+    for _ in range(MANY // 256):
+        journal.trail.append([random_note(journal, ws, rng) for _ in range(256)])
+    journal.close()
+    rows = MANY // 256 * 256
+    began_s = clock.monotonic_s()
+    verdict = verify(store.trail, ws)
+    rate = rows / (clock.monotonic_s() - began_s)
+    assert summary(verdict) == (True, rows, 0)
+    assert verdict.seals == rows // SEAL_ROWS_MAX + 1
+    tracemalloc.start()
+    told: list[int] = []
+    verify(store.trail, ws, progress=told.append)
+    lines = sum(1 for _ in export(store.trail, ws))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert lines == rows + verdict.seals + 1
+    assert told == sorted(told)
+    assert told[-1] == rows
+    say(f"{rate:,.0f} rows/s verified, {peak / 1e6:.1f} MB at most for {rows} rows")
+    assert peak < 8_000_000
+    assert verdict.head == head_of(store.trail.last_seal(ws))

@@ -1,0 +1,160 @@
+"""`sandbar workspace` as a person uses it, also beside a server that runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+from pathlib import Path
+
+import httpx
+
+import sandbar
+from tests.cli.program import PROGRAM, environment, run, run_well, serving
+
+MINTED = re.compile(r"    export SANDBAR_TOKEN=(sk-sand-[0-9a-f]{64})\n")
+SURE = ("delete", "shop", "--yes", "shop")
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+
+
+def minted(here: Path, *words: str) -> str:
+    found = MINTED.search(run_well("key", "mint", "--name", "k", *words, cwd=here))
+    assert found is not None
+    return found[1]
+
+
+def names(here: Path) -> list[str]:
+    return [one["name"] for one in json.loads(run_well("workspace", "list", "--json", cwd=here))]
+
+
+def typed(here: Path, *words: str, answers: list[str]) -> tuple[int, str]:
+    """What the program says on a terminal to somebody who types these lines, and how it ends."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [str(PROGRAM), *words],
+        stdin=theirs, stdout=theirs, stderr=theirs, cwd=here, env=environment({"TERM": "dumb"}),
+    )  # fmt: skip
+    os.close(theirs)
+    os.write(ours, "".join(f"{line}\n" for line in answers).encode())
+    said = b""
+    while True:
+        try:
+            part = os.read(ours, 10_000)
+        except OSError:  # the other side is closed
+            break
+        if not part:
+            break
+        said += part
+    os.close(ours)
+    return process.wait(timeout=60), said.decode()
+
+
+def test_create_says_what_comes_next_and_list_shows_it(tmp_path: Path) -> None:
+    words = ("--owner", "anna", "--email", "anna@example.com")
+    said = run_well("workspace", "create", "shop", *words, cwd=tmp_path)
+    assert "belongs to user/anna" in said
+    command = re.search(r"sandbar (key mint --name NAME --workspace shop)", said)
+    assert command is not None
+    run_well(*command[1].replace("NAME", "laptop").split(), cwd=tmp_path)
+    run_well("pack", "add", "zorp", "--workspace", "shop", cwd=tmp_path)
+    listed = run_well("workspace", "list", cwd=tmp_path)
+    assert re.search(r"main +nobody yet +0 +\d+ +0 +no", listed)
+    assert re.search(r"shop +user/anna <anna@example.com> +[1-9]\d* +\d+ +1 +no", listed)
+
+
+def test_what_goes_wrong_is_said_in_words(tmp_path: Path) -> None:
+    run_well("workspace", "create", "shop", cwd=tmp_path)
+    for wrong, code in (
+        (("create", "shop"), "workspace.exists"),
+        (("create", "../shop"), "workspace.name"),
+        (("create", "x", "--owner", "a b", "--email", "nowhere"), "access.invalid"),
+        (("suspend", "shpo"), "workspace.unknown"),
+        (("delete", "shpo", "--yes", "shpo"), "workspace.unknown"),
+        (("delete", "main", "--yes", "main"), "workspace.own"),
+        (("delete", "shop"), "workspace.unconfirmed"),
+        (("delete", "shop", "--yes", "Shop"), "workspace.unconfirmed"),
+        ((*SURE, "--export", "sandbar.db/x"), "workspace.export-failed"),
+        ((*SURE, "--export", "."), "workspace.export-folder"),
+    ):
+        answer = run("workspace", *wrong, cwd=tmp_path)
+        assert answer.returncode == 1, wrong
+        assert code in answer.stderr, wrong
+        assert "try:" in answer.stderr
+        assert "Traceback" not in answer.stderr
+    assert names(tmp_path) == ["main", "shop"]
+
+
+def test_a_deleted_workspace_can_be_read_from_its_export(tmp_path: Path) -> None:
+    run_well("workspace", "create", "shop", cwd=tmp_path)
+    run_well("pack", "add", "zorp", "--workspace", "shop", cwd=tmp_path)
+    secret = minted(tmp_path, "--workspace", "shop")
+    with sandbar.open(tmp_path / "sandbar.db", "shop") as shop:
+        shop.call("entity.find", entity="product/mud-lord")
+        boots = {one.entity_id: one.slots for one in shop.each("zorp/Footwear")}
+        dump = shop.schema.dump()
+    words = ("delete", "shop", "--yes", "shop", "--export", "out/shop")
+    said = run_well("workspace", *words, cwd=tmp_path)
+    assert "out/shop" in said
+    assert names(tmp_path) == ["main"]
+    out = tmp_path / "out" / "shop"
+    assert (out / "metamodel.json").read_bytes() == dump
+    with (out / "entities.jsonl").open(encoding="utf-8") as lines:
+        entities = [json.loads(line) for line in lines]
+    exported = {one.pop("_id"): one for one in entities if one.pop("_class").startswith("zorp/")}
+    assert {id: exported[id] for id in boots} == boots
+    with sandbar.open(tmp_path / "new.db", metamodel=dump) as new:
+        assert new.schema.dump() == dump, "a new workspace can begin with it"
+    rows = [json.loads(line) for line in (out / "audit.jsonl").read_text().splitlines()]
+    assert "entity.find" in str(rows)
+    kept = b"".join(path.read_bytes() for path in out.iterdir())
+    assert secret[14:].encode() not in kept
+    assert (out.stat().st_mode & 0o777, (out / "audit.jsonl").stat().st_mode & 0o777) == (
+        0o700,
+        0o600,
+    )
+
+
+def test_on_a_terminal_it_offers_an_export_and_asks_for_the_name(tmp_path: Path) -> None:
+    run_well("workspace", "create", "shop", cwd=tmp_path)
+    code, said = typed(tmp_path, "workspace", "delete", "shop", answers=["", "main"])
+    assert (code, names(tmp_path)) == (1, ["main", "shop"])
+    assert "All of it will be erased" in said
+    assert "Export it first" in said
+    assert "workspace.unconfirmed" in said
+    code, said = typed(tmp_path, "workspace", "delete", "shop", answers=["saved", "shop"])
+    assert (code, names(tmp_path)) == (0, ["main"])
+    assert (tmp_path / "saved" / "entities.jsonl").exists()
+
+
+def test_a_server_that_runs_notices_it_on_the_next_request(tmp_path: Path) -> None:
+    run_well("workspace", "create", "shop", cwd=tmp_path)
+    with serving(cwd=tmp_path) as server:
+        token = minted(tmp_path, "--workspace", "shop")
+
+        def answer() -> tuple[int, str | None]:
+            headers = {"Authorization": f"Bearer {token}"}
+            given = httpx.post(server.url, json=PING, headers=headers, timeout=30)
+            return given.status_code, given.json().get("error", {}).get("data", {}).get("code")
+
+        assert answer() == (200, None)
+        run_well("workspace", "suspend", "shop", cwd=tmp_path)
+        assert answer() == (403, "workspace.suspended")
+        assert re.search(r"shop .* suspended", run_well("workspace", "list", cwd=tmp_path))
+        run_well("workspace", "suspend", "shop", "--resume", cwd=tmp_path)
+        assert answer() == (200, None)
+        run_well("workspace", "delete", "shop", "--yes", "shop", cwd=tmp_path)
+        assert answer() == (401, "auth.invalid")
+        # The same name again is another workspace: the old key does not open it.
+        run_well("workspace", "create", "shop", cwd=tmp_path)
+        assert answer() == (401, "auth.invalid")
+        token = minted(tmp_path, "--workspace", "shop")
+        assert answer() == (200, None)
+        words = ("delete", "main", "--yes", "main", "--workspace", "shop")
+        refused = run("workspace", *words, cwd=tmp_path)
+        assert (refused.returncode, "workspace.served" in refused.stderr) == (1, True)
+        assert answer() == (200, None)
+    run_well("workspace", *words, cwd=tmp_path)
+    with sandbar.open(tmp_path / "sandbar.db", "shop") as shop:
+        assert shop.neighbours.names() == ["shop"]

@@ -1,0 +1,70 @@
+"""Four servers on one PostgreSQL, one on a file, and an administrator's hand on each.
+
+`fleet`   the servers of a store, by name: "sqlite" (one) or "postgres" (four)
+`seed`    names what a test makes, so that tests do not meet in one bucket
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbar.store.postgres.install import install
+from tests.limits.fleet import Fleet, fleet_on
+from tests.postgres_server import PostgresServer
+
+Say = Callable[[str], None]
+
+
+@pytest.fixture(scope="package")
+def postgres_address(postgres_server: PostgresServer) -> Iterator[str]:
+    """A database of these tests."""
+    url = postgres_server.create_database()
+    yield install(url)
+    postgres_server.drop_database(url)
+
+
+@pytest.fixture(scope="package")
+def four(postgres_address: str) -> Iterator[Fleet]:
+    """Four servers on one database."""
+    with fleet_on(postgres_address, 4) as fleet:
+        yield fleet
+
+
+@pytest.fixture(scope="package")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    """One server on a file."""
+    folder: Path = tmp_path_factory.mktemp("limits")
+    with fleet_on(str(folder / "limits.db"), 1) as fleet:
+        yield fleet
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def fleet(request: pytest.FixtureRequest) -> Fleet:
+    """The servers of each store in turn."""
+    found: Fleet = request.getfixturevalue("one" if request.param == "sqlite" else "four")
+    return found
+
+
+@pytest.fixture
+def say(record_property: Callable[[str, object], None]) -> Say:
+    """Print a figure, also in the closing report."""
+
+    def line(text: str) -> None:
+        sys.stdout.write(text + "\n")
+        record_property("figure", text)
+
+    return line
+
+
+@pytest.fixture
+def seed(say: Say) -> str:
+    """What a test's names come from."""
+    seed = os.environ.get("SANDBAR_SEED") or secrets.token_hex(4)
+    say(f"seed {seed}")
+    return seed

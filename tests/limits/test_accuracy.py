@@ -1,0 +1,117 @@
+"""S7: what 1, 2 and 4 servers admit together, against the oracle: at most 1 % over or under.
+
+Three keys are asked with at the same time, each in its own way and with a bucket of its own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from tests.limits.conftest import Say
+from tests.limits.fleet import Fleet, fleet_on
+from tests.limits.oracle import Bucket, Judgement, Seen, judge, total
+from tests.limits.traffic import Stream, bursts, run, steady
+
+PER_MINUTE, BURST = 1_800, 60
+BUCKET = Bucket(PER_MINUTE / 60, BURST)
+SHARE_MAX = 0.01
+SHORT_S, WHOLE_S, LONG_S = 5.0, 18.0, 60.0
+APART = [sys.executable, "-m", "tests.limits.apart"]
+
+
+def plans(seconds: float) -> dict[str, list[float]]:
+    """When each key asks: always too often, in bursts, and after pauses that fill the bucket."""
+    return {
+        "steady": steady(BUCKET.per_second * 1.5, seconds),
+        "bursty": bursts(45, 1.0, seconds),
+        "idle": bursts(2 * BURST, 2.7, seconds),  # a pause of two seconds is enough for all of it
+    }
+
+
+def measured(fleet: Fleet, ports: Sequence[int], seed: str, seconds: float) -> list[list[Seen]]:
+    streams = []
+    for name, plan in plans(seconds).items():
+        token = fleet.mint(f"{name}-{len(ports)}-{seed}", rate_limit=PER_MINUTE, burst=BURST)
+        streams.append(Stream(ports, token, plan))
+    return run(streams)
+
+
+def check(every: list[list[Seen]], say: Say, at_least: int) -> None:
+    judgements = [judge(BUCKET, seen) for seen in every]
+    for name, judgement in zip(plans(1.0), judgements, strict=True):
+        say(f"{name}: {judgement}")
+    everything = total(judgements)
+    assert everything.refused > everything.admitted / 20, "too little traffic to show anything"
+    assert everything.admitted >= at_least
+    assert everything.over_share <= SHARE_MAX, everything
+    assert everything.under_share <= SHARE_MAX, everything
+    # There is always less than a second to wait for the next token, and no less than a second is
+    # ever asked for.
+    assert {one.retry_after_s for seen in every for one in seen if not one.is_admitted} == {1}
+
+
+def test_one_server_of_a_file_is_exact(one: Fleet, seed: str, say: Say) -> None:
+    check(measured(one, one.ports, seed, SHORT_S), say, 400)
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+def test_servers_of_one_postgres_are_exact(four: Fleet, servers: int, seed: str, say: Say) -> None:
+    check(measured(four, four.ports[:servers], seed, SHORT_S), say, 400)
+
+
+def test_four_servers_are_exact(four: Fleet, seed: str, say: Say) -> None:
+    check(measured(four, four.ports, seed, WHOLE_S), say, 1_500)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("servers", [1, 2, 4])
+def test_servers_are_exact_in_a_long_run(four: Fleet, servers: int, seed: str, say: Say) -> None:
+    check(measured(four, four.ports[:servers], seed, LONG_S), say, 4_500)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_the_usual_limit_is_exact_in_a_long_run(four: Fleet, seed: str, say: Say) -> None:
+    """60 a minute and 60 at once, for two minutes and a half."""
+    plan = sorted(steady(1.5, 150) + [0.0] * 90 + [100.0] * 30)
+    (seen,) = run([Stream(four.ports, four.mint(f"usual-{seed}"), plan)])
+    judgement = judge(Bucket(1.0, 60), seen)
+    say(str(judgement))
+    assert judgement.admitted > 200
+    assert judgement.over_share <= SHARE_MAX
+    assert judgement.under_share <= SHARE_MAX
+
+
+def test_the_usual_limit_is_sixty(fleet: Fleet, seed: str, say: Say) -> None:
+    """A key of which nothing is said: sixty at once, then one a second."""
+    (seen,) = run([Stream(fleet.ports, fleet.mint(f"usual-{seed}"), [0.0] * 100 + [1.5, 3.0])])
+    judgement = judge(Bucket(1.0, 60), seen)
+    say(str(judgement))
+    assert 61 <= judgement.admitted < 75
+    assert (judgement.over, judgement.under) == (0, 0)
+
+
+def test_whoever_asks_less_is_never_refused(fleet: Fleet, seed: str) -> None:
+    token = fleet.mint(f"modest-{seed}", rate_limit=PER_MINUTE, burst=40)
+    (seen,) = run([Stream(fleet.ports, token, steady(BUCKET.per_second / 2, 6.0))])
+    assert judge(Bucket(BUCKET.per_second, 40), seen) == Judgement(90, 0, 0, 0)
+
+
+# --- negative control ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def apart(postgres_address: str, four: Fleet) -> Iterator[Fleet]:
+    """Four servers of the same database, each of which counts for itself."""
+    with fleet_on(postgres_address, 4, APART, four.servers[0].token) as fleet:
+        yield fleet
+
+
+def test_servers_that_count_apart_are_caught(apart: Fleet, seed: str, say: Say) -> None:
+    judgement = total(judge(BUCKET, seen) for seen in measured(apart, apart.ports, seed, 4.0))
+    say(f"counted apart: {judgement}")
+    assert judgement.over_share > 10 * SHARE_MAX

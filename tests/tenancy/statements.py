@@ -1,0 +1,110 @@
+"""What the planting of a victim does not say to PostgreSQL yet: the rest of the store's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from sandbar.access import add_account, revoke
+from sandbar.access.keys import key_digest
+from sandbar.database import open_database
+from sandbar.errors import Conflict
+from sandbar.model import Standing
+from sandbar.store.postgres.session import PostgresConnector
+from sandbar.store.trail import Note, Seal
+from tests.tenancy.victim import Victim
+
+
+def say_the_rest(victim: Victim, ws: int, admin: str, url: str) -> None:
+    """Say it in the victim's name, each with effect."""
+    _look_back(victim)
+    _ask_again(victim)
+    _sign(victim)
+    _keep_books(victim, ws)
+    _upgrade(victim, ws, admin, url)
+    connector = PostgresConnector(url)
+    connector.was_kept(ws, 1, b"")  # after a commit without an answer
+    connector.close()
+
+
+def _look_back(victim: Victim) -> None:
+    db, thing, t = victim.db, "thing/n1", victim.db.t
+    first = db.get(thing).t
+    instant = next(one for one in victim.loot.moments if isinstance(one, str))
+    db.update(thing, {"shared/of-long": 5, "shared/key": "another"})
+    db.update(thing, {"shared/of-long": 6})
+    db.get(thing, as_of=first)
+    db.get(db.get(thing).entity_id, as_of=first)
+    wheres: list[dict[str, Any]] = [
+        {},
+        {"shared/of-long": 5},
+        {"shared/of-long": {"in": [5, 6]}},
+        {"shared/of-long": {">": 4}},
+    ]
+    for where in wheres:
+        for order in (None, "shared/of-long"):
+            for moment in (t, db.t - 1, db.t, instant):
+                db.query("shared/Thing", where, order_by=order, as_of=moment, limit=2)
+    db.history(thing)
+    since = Standing(t, db.workspace.standing().epoch)
+    assert db.workspace.commits(since, limit=9)
+
+
+def _ask_again(victim: Victim) -> None:
+    slots = {"shared/of-string": "twice"}
+    order: dict[str, Any] = {"workflow": "order/fulfillment", "subject": "product/mud-lord"}
+    order |= {"data": {"quantity": 1}, "idempotency_key": "once more"}
+    for _ in range(2):
+        victim.db.create("shared/Thing", slots, idempotency_key="again")
+        victim.quietly("workflow.start-process", **order)
+    with pytest.raises(Conflict):
+        victim.db.delete("product/mud-lord")  # others refer to it
+    victim.db.update("thing/n1", {"shared/secret": "hashed"})
+    assert not victim.db.secret_matches("thing/n1", "shared/secret", "x")
+    victim.db.update("thing/n1", {"shared/secret": None})
+    victim.db.update("thing/n1", {"shared/secret": "hashed again"})
+    made = victim.db.create("shared/Thing", {"db/ident": "thing/back"})
+    victim.db.delete(made.entity_id)
+    victim.db.restore("thing/back")
+
+
+def _sign(victim: Victim) -> None:
+    by_key = add_account(victim.db.workspace, "by-key")
+    revoke(victim.db.workspace, by_key.token)
+    old = add_account(victim.db.workspace, "old")
+    home, digest = victim.db.workspace, key_digest(old.token)
+    token = home.credentials.token(digest)
+    assert token is not None
+    home.run(lambda: home.credentials.revoke_token(token.id, digest), principal="tests")
+    add_account(victim.db.workspace, "by-name")
+    revoke(victim.db.workspace, "by-name")
+    add_account(victim.db.workspace, "by-name")
+
+
+def _keep_books(victim: Victim, ws: int) -> None:
+    """The audit, when keys were used, and buckets."""
+    store = victim.db._store
+    trail = store.trail
+    trail.append([Note(ws, "service/audited", surface="mcp", method="tools/call")])
+    row = trail.rows(ws, limit=1)[0]
+    assert trail.rows_of(ws, row.run, after_n=0, last_n=None, limit=1)
+    assert trail.runs(ws)
+    trail.seal(ws, lambda _: Seal(1, row.run, 1, row.n, row.n, row.at_us, b"hash"))
+    assert trail.seals(ws, after=0, limit=1)
+    assert trail.last_seal(ws) is not None
+    assert trail.last_sealed_n(ws, row.run) == row.n
+    trail.note_uses(ws, {1: 1})
+    assert trail.uses(ws)
+    store.buckets.take(ws, 1, 1, 1)
+
+
+def _upgrade(victim: Victim, ws: int, admin: str, url: str) -> None:
+    """A workspace from before there was a search is indexed by whoever opens it."""
+    with psycopg.connect(admin, autocommit=True) as owner:
+        owner.execute("INSERT INTO sandbar.unsearched VALUES (%s, 0)", (ws,))
+    with open_database(url, victim.db.workspace_name) as again:
+        again.search("thing")
+    with psycopg.connect(admin, autocommit=True) as owner:
+        owner.execute("INSERT INTO sandbar.unsearched VALUES (%s, 7)", (ws,))

@@ -1,0 +1,135 @@
+"""Random calls of a tenant never show, count or change anything of another's.
+
+Every call is made twice: beside a victim full of canaries, and in a database that has none. No
+canary may come back, and the two answers must be the same.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import msgspec
+import pytest
+
+from sandbar.database import Database
+from sandbar.errors import NotFound
+from sandbar.model import Workspace
+from tests.tenancy.attacker import Attempt
+from tests.tenancy.conftest import Arena, Say
+from tests.tenancy.playing import Player, play
+from tests.tenancy.world import OWNER, PLAYERS
+
+CALLS = 1_100
+CALLS_LONG = 100_000
+CONTROL_CALLS = 3_000
+# Whether something is noticed does not depend on the store.
+ON_SQLITE = pytest.mark.parametrize("new_address", ["sqlite"], indirect=True)
+_UNREADABLE = ("secret slot", "idempotency key", "validator")
+
+
+def assert_kept_apart(arena: Arena, calls: int, say: Say) -> None:
+    """Play, and judge what came back and what was left behind."""
+    before = arena.victims_rows()
+    game = play(arena.attacker, arena.world, arena.without, arena.canaries, calls)
+    say(str(game))
+    assert not game.findings, "\n".join(game.findings)
+    assert arena.victims_rows() == before, "the victim's rows have changed"
+    untried = {verb.name for verb in arena.world.ours.offer.catalogue} - game.verbs.keys()
+    assert not untried, f"never called: {sorted(untried)}"
+
+
+def test_no_call_reaches_another_tenant(arena: Arena, say: Say) -> None:
+    assert_kept_apart(arena, CALLS, say)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_no_call_of_very_many_reaches_another_tenant(arena: Arena, say: Say) -> None:
+    assert_kept_apart(arena, CALLS_LONG, say)
+
+
+# --- would it be noticed? --------------------------------------------------------------------
+
+
+@ON_SQLITE
+def test_the_same_calls_show_the_victim_nearly_all_of_its_canaries(arena: Arena, say: Say) -> None:
+    """The calls do reach into every corner: whoever is in the right workspace sees it."""
+    world, canaries = arena.world, arena.canaries
+    victim = world.victim
+    player = Player(victim, {who: world.caller(victim.workspace_name, who) for who in PLAYERS})
+    seen: set[str] = set()
+    overheard = [Attempt("admin" if "." in v else OWNER, v, a) for v, a in arena.loot.calls]
+    chosen = (arena.attacker.attempt(len(player.told["entity"])) for _ in range(CONTROL_CALLS))
+    for attempt in chain(overheard, chosen):
+        _, told = player.play(attempt)
+        seen.update(leak.place for leak in canaries.leaks(told.text))
+    places = canaries.secret_places().difference(_UNREADABLE)
+    say(f"{len(seen & places)} of {len(places)} kinds of places seen by the victim itself")
+    assert places <= seen, f"never seen: {sorted(places - seen)}"
+
+
+@ON_SQLITE
+def test_a_read_in_the_wrong_workspace_is_noticed(
+    arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one verb, and only where there is nothing of our own."""
+    ours, theirs = arena.world.ours.workspace, arena.world.victim.workspace
+    get = Workspace.get
+
+    def leaky(self: Workspace, entity: Any, **more: Any) -> Any:
+        try:
+            return get(self, entity, **more)
+        except NotFound:
+            return get(theirs if self is ours else self, entity, **more)
+
+    monkeypatch.setattr(Workspace, "get", leaky)
+    game = play(arena.attacker, arena.world, None, arena.canaries, CONTROL_CALLS)
+    assert any("LEAK" in finding for finding in game.findings)
+
+
+@ON_SQLITE
+def test_an_error_that_tells_too_much_is_noticed(
+    arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = arena.world.victim
+    hints = [name for name in theirs.schema.classes() if arena.canaries.mark in name]
+    call_as = Database.call_as
+
+    def leaky(self: Database, caller: Any, verb: str, arguments: Any, **more: Any) -> Any:
+        try:
+            return call_as(self, caller, verb, arguments, **more)
+        except NotFound as problem:
+            problem.hint = f"did you mean {' or '.join(hints)}?"
+            raise
+
+    monkeypatch.setattr(Database, "call_as", leaky)
+    game = play(arena.attacker, arena.world, None, arena.canaries, CONTROL_CALLS)
+    assert any("LEAK" in finding for finding in game.findings)
+
+
+@ON_SQLITE
+def test_a_number_that_tells_of_another_tenant_is_noticed(
+    arena: Arena, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No canary comes back: only the world without a victim tells."""
+    ours, theirs = arena.world.ours.workspace, arena.world.victim.workspace
+    query = Workspace.query
+
+    def leaky(self: Workspace, class_: Any, where: Any = None, **more: Any) -> Any:
+        page = query(self, class_, where, **more)
+        return msgspec.structs.replace(page, t=theirs.last_t()) if self is ours else page
+
+    monkeypatch.setattr(Workspace, "query", leaky)
+    game = play(arena.attacker, arena.world, arena.without, arena.canaries, CONTROL_CALLS)
+    assert any("DIFFERS" in finding for finding in game.findings)
+    assert not any("LEAK" in finding for finding in game.findings)
+
+
+def test_a_touched_row_of_the_victim_is_noticed(arena: Arena) -> None:
+    before = arena.victims_rows()
+    assert sum(count for count, _ in before.values()) > 1000
+    arena.world.victim.update("thing/n1", {"dt/label": "touched"})
+    after = arena.victims_rows()
+    changed = {table for table in before if before[table] != after[table]}
+    assert {"workspace", "tx", "entity", "version"} <= changed

@@ -1,0 +1,298 @@
+"""Random requests over HTTP, by every road and method, and streams that listen to a neighbour."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from sandbar.mcp.server import McpServer
+from sandbar.mcp.service import Service
+from sandbar.store.postgres.install import install
+from tests.mcp.listening import Ear, open_sse, streaming
+from tests.mcp.served import MODERN, Served, running
+from tests.postgres_server import PostgresServer
+from tests.tenancy.attacker import Attacker
+from tests.tenancy.canaries import Canaries
+from tests.tenancy.conftest import Address, Say
+from tests.tenancy.fingerprint import fingerprint
+from tests.tenancy.requests import _META, PATHS, ROADS, Clients, Requests, Sent
+from tests.tenancy.victim import Loot, planted
+from tests.tenancy.world import OURS, PLAYERS, World, opened_world
+
+pytestmark = pytest.mark.xdist_group("tenancy-requests")  # its servers start once
+
+REQUESTS = 350
+REQUESTS_LONG = 5_000
+_QUIET_S = 1.5
+_OWN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\"id\": ?[0-9]+|[0-9:]{8} GMT")
+# Whether something would be noticed does not depend on the store.
+ON_SQLITE = pytest.mark.parametrize("scene", ["sqlite"], indirect=True)
+# Their answers are streams: `test_no_stream_tells_of_another_tenant` opens them.
+_STREAMS = {"subscriptions/listen"}
+
+
+class Scene:
+    """A running server with a victim on it, and clients of its neighbour."""
+
+    def __init__(
+        self, world: World, served: Served, canaries: Canaries, loot: Loot, admin: str
+    ) -> None:
+        self.world, self.served = world, served
+        self.canaries, self.loot = canaries, loot
+        self._admin = admin
+
+    def tokens(self, workspace: str) -> dict[str, str]:
+        """The keys of a workspace's accounts."""
+        return {role: self.world.tokens[workspace, role] for role in PLAYERS}
+
+    def rows(self) -> dict[str, tuple[int, str]]:
+        """What the database holds of the victim's."""
+        return fingerprint(self._admin, self.world.victim.workspace_name)
+
+    def settled_rows(self) -> dict[str, tuple[int, str]]:
+        """The same once the victim's own background work is done."""
+        rows, end = self.rows(), time.monotonic() + 60
+        while True:
+            time.sleep(_QUIET_S)
+            again = self.rows()
+            if again == rows:
+                return rows
+            assert time.monotonic() < end, "the victim's own work never ends"
+            rows = again
+
+
+@contextmanager
+def serving(address: Address, folder: Path) -> Iterator[Scene]:
+    """Serve a world."""
+    canaries = Canaries(Random())
+    name = f"tenant-{canaries.known('name of a workspace')}"
+    with opened_world(address.url, name, server=True) as world:
+        loot = planted(world, canaries, folder).loot
+        with running(world.db) as served:
+            served._tokens.update({(r, ws): t for (ws, r), t in world.tokens.items()})
+            yield Scene(world, served, canaries, loot, address.admin)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def scene(
+    request: pytest.FixtureRequest,
+    postgres_server: PostgresServer,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Scene]:
+    """A served world; what its tests change of it does not disturb the others."""
+    folder = tmp_path_factory.mktemp("scene")
+    if request.param == "sqlite":
+        file = str(folder / "scene.db")
+        address = Address(file, file)
+    else:
+        admin = postgres_server.create_database()
+        address = Address(install(admin), admin)
+    with serving(address, folder / "packs") as scene:
+        yield scene
+    if request.param == "postgres":
+        postgres_server.drop_database(address.admin)
+
+
+def findings(scene: Scene, sent: Sent) -> list[str]:
+    """What is wrong with an answer."""
+    scene.canaries.say(sent.request)
+    where = sent.request[:300]
+    found = [f"{where}: LEAK of {leak}" for leak in scene.canaries.leaks(sent.text)]
+    if sent.status >= 500 or "-32603" in sent.text:
+        found.append(f"{where}: {sent.status} {sent.text[:300]}")
+    return found
+
+
+def assert_kept_apart(scene: Scene, seed: str, requests: int, say: Say) -> None:
+    """Send, and judge what came back and what was left behind."""
+    before = scene.settled_rows()
+    random = Random(seed)
+    attacker = Attacker(random, scene.world.ours, scene.loot)
+    chooser = Requests(random, attacker, scene.loot)
+    clients = Clients(scene.served.url, scene.tokens(OURS))
+    theirs = Clients(scene.served.url, scene.tokens(scene.world.victim.workspace_name))
+    stolen = [theirs.session(role) for role in PLAYERS]
+    theirs.close()
+    before = scene.settled_rows()
+    statuses: Counter[int] = Counter()
+    wrong: list[str] = []
+    begun = time.perf_counter()
+    for _ in range(requests):
+        method, params = chooser.choose()
+        road = random.choice(ROADS)
+        session = random.choice(stolen) if road == "session" and random.random() < 0.1 else ""
+        role = random.choice(PLAYERS)
+        sent = clients.send(role, road, random.choice(PATHS), method, params, session)
+        statuses[sent.status] += 1
+        wrong += findings(scene, sent)
+    rate = requests / (time.perf_counter() - begun)
+    say(f"{requests:,} requests, {rate:,.0f}/s, {dict(sorted(statuses.items()))}")
+    clients.close()
+    assert not wrong, "\n".join(wrong[:20])
+    assert scene.settled_rows() == before, "the victim's rows have changed"
+    assert statuses[200] > requests / 3
+
+
+def test_no_request_reaches_another_tenant(scene: Scene, seed: str, say: Say) -> None:
+    assert_kept_apart(scene, seed, REQUESTS, say)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_no_request_of_very_many_reaches_another_tenant(scene: Scene, seed: str, say: Say) -> None:
+    assert_kept_apart(scene, seed, REQUESTS_LONG, say)
+
+
+@ON_SQLITE
+def test_every_method_of_the_server_is_tried(scene: Scene) -> None:
+    registered = McpServer(Service(scene.world.db, "default")).sdk._request_handlers
+    chooser = Requests(Random(), Attacker(Random(), scene.world.ours, scene.loot), scene.loot)
+    assert registered.keys() - _STREAMS == chooser.makers.keys()
+
+
+@ON_SQLITE
+def test_a_key_of_the_victim_sees_canaries_by_every_road(scene: Scene, seed: str) -> None:
+    """The same requests would show them, if they came from the right tenant."""
+    random = Random(seed)
+    chooser = Requests(random, Attacker(random, scene.world.ours, scene.loot), scene.loot)
+    clients = Clients(scene.served.url, scene.tokens(scene.world.victim.workspace_name))
+    seen: Counter[tuple[str, str]] = Counter()
+    methods = ("tools/list", "resources/list", "resources/read", "prompts/list", "tasks/get")
+    for road in ("bare", "session", "modern"):
+        for method in methods:
+            for _ in range(12):
+                params = chooser.makers[method]()
+                params.pop("cursor", None)
+                sent = clients.send("admin", road, "/mcp?tools=all", method, params)
+                scene.canaries.say(sent.request)
+                seen[road, method] += bool(scene.canaries.leaks(sent.text))
+    clients.close()
+    blind = [(r, m) for r in ("bare", "session", "modern") for m in methods if not seen[r, m]]
+    assert not blind
+
+
+@pytest.mark.parametrize("road", ["bare", "session", "modern"])
+def test_what_is_anothers_is_answered_as_what_is_nobodys(scene: Scene, road: str) -> None:
+    """Byte for byte, apart from what every request has of its own, and what it was about."""
+    mark = scene.canaries.mark
+    named = {
+        "resources/read": [{"uri": uri} for uri in scene.loot.uris() if mark in uri],
+        "resources/subscribe": [{"uri": uri} for uri in scene.loot.uris() if mark in uri],
+        "prompts/get": [{"name": name} for name in scene.loot.prompts if mark in name],
+    }
+    named |= dict.fromkeys(
+        ("tasks/get", "tasks/result", "tasks/cancel"),
+        [{"taskId": handle} for handle in scene.loot.handles],
+    )
+    clients = Clients(scene.served.url, scene.tokens(OURS))
+    for method, many in named.items():
+        for params in many[:10]:
+            ((key, theirs),) = params.items()
+            nobodys = theirs.replace(mark, mark[::-1])
+            if key == "taskId":
+                nobodys = theirs[:-1] + ("0" if theirs[-1] != "0" else "1")
+            one = clients.send("admin", road, "/mcp", method, params)
+            other = clients.send("admin", road, "/mcp", method, {key: nobodys})
+            assert one.status == other.status
+            assert _plain(one) == _plain(other).replace(nobodys, theirs)
+    clients.close()
+
+
+def _plain(sent: Sent) -> str:
+    return _OWN.sub("-", sent.text)
+
+
+# --- streams -----------------------------------------------------------------------------------
+
+
+@contextmanager
+def listening(scene: Scene, workspace: str) -> Iterator[dict[str, Ear]]:
+    """Every kind of stream, all of them subscribed to what the victim has."""
+    served = scene.served
+    uris = scene.loot.uris()[:40]
+    wanted = {
+        "toolsListChanged": True,
+        "resourcesListChanged": True,
+        "promptsListChanged": True,
+        "resourceSubscriptions": uris,
+        "taskIds": scene.loot.handles,
+    }
+    body = {
+        "jsonrpc": "2.0",
+        "id": "listen-1",
+        "method": "subscriptions/listen",
+        "params": {"notifications": wanted, "_meta": _META},
+    }
+    modern = {
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": MODERN,
+        "Mcp-Method": "subscriptions/listen",
+    }
+    clients = Clients(served.url, scene.tokens(workspace))
+    session = {"Mcp-Session-Id": clients.session("admin")}
+    with ExitStack() as stack:
+        ears = {
+            "sse": stack.enter_context(open_sse(served, workspace)),
+            "session": stack.enter_context(
+                streaming(served, "GET", "/mcp", workspace=workspace, headers=session)
+            ),
+            "listen": stack.enter_context(
+                streaming(served, "POST", "/mcp", workspace=workspace, body=body, headers=modern)
+            ),
+        }
+        for road in ("bare", "session"):
+            for uri in uris:
+                clients.send("admin", road, "/mcp", "resources/subscribe", {"uri": uri})
+        time.sleep(0.2)
+        for ear in ears.values():
+            ear.all_for(0)
+        yield ears
+    clients.close()
+
+
+def stir(scene: Scene, workspace: str) -> None:
+    """Change data, classes and tasks of a workspace."""
+    home = scene.world.db.in_workspace(workspace)
+    caller = scene.world.caller(workspace, "admin")
+    secret = scene.canaries.secret("news")
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("entity.update", {"entity": "thing/n1", "attributes": {"dt/label": f"news {secret}"}}),
+        ("schema.define", {"classes": {f"news/C{secret}": {"dt/subclass-of": ["dt/Ref"]}}}),
+        ("validation.start", {"class": "shared/Thing", "reason": secret}),
+        ("entity.create", {"class": "shared/Thing", "attributes": {"db/ident": f"n/{secret}"}}),
+    ]
+    for verb, arguments in calls:
+        home.call_as(caller, verb, arguments)
+
+
+def heard(ears: dict[str, Ear], for_s: float) -> dict[str, list[dict[str, Any]]]:
+    """All that comes through each stream within a while."""
+    time.sleep(for_s)
+    return {name: ear.all_for(0) for name, ear in ears.items()}
+
+
+def test_no_stream_tells_of_another_tenant(scene: Scene) -> None:
+    victim = scene.world.victim.workspace_name
+    with listening(scene, OURS) as ears:
+        stir(scene, victim)
+        told = heard(ears, 1.0)
+        assert not any(told.values()), f"news of another tenant: {told}"
+        stir(scene, OURS)
+        own = heard(ears, 1.0)
+        assert all(own.values()), f"a stream that is deaf proves nothing: {own}"
+
+
+def test_the_victim_is_told_by_every_stream(scene: Scene) -> None:
+    victim = scene.world.victim.workspace_name
+    with listening(scene, victim) as ears:
+        stir(scene, victim)
+        told = heard(ears, 1.0)
+        assert all(told.values()), told
