@@ -61,7 +61,7 @@ def own_and_delete_at_once(db: Guarded, world: World) -> Any:
     owner = create("shop/Item", {"db/ident": "item/owner", "shop/part": world.root})
     db.transact([owner])
     return db.transact(
-        [update("item/owner", set={"shop/name": "x"}), delete("item/owner", "detach")]
+        [update("item/owner", set={"shop/name": "x"}), delete("item/owner", "cascade")]
     )
 
 
@@ -135,7 +135,7 @@ ATTACKS: dict[str, Attack] = {
     "wake a revoked admin": lambda db, w: db.transact([update(w.old, set={"auth/active?": True})]),
     "let an expired one live": transact(update("robot/one", set={"auth/expires-at": None})),
     "rename an account": lambda db, w: db.transact([update(w.root, set={"dt/label": "pwned"})]),
-    "delete the admin": lambda db, w: db.transact([delete(w.root, "detach")]),
+    "delete the admin": lambda db, w: db.transact([delete(w.root, "cascade")]),
     "delete by cascade": lambda db, w: db.transact([delete(w.desk, "cascade")]),
     "change by detaching": lambda db, w: db.transact([delete(w.desk, "detach")]),
     "delete as a component": own_and_delete,
@@ -144,7 +144,7 @@ ATTACKS: dict[str, Attack] = {
     "restore an account's past": lambda db, w: db.transact(
         [{"op": "restore", "entity": w.old, "to": w.workspace.history(w.old)[0].t}]
     ),
-    "purge an account": lambda db, w: db.purge(w.old),
+    "purge an account": lambda db, w: db.purge(w.robot),
     "migrate accounts": transact(
         migrate("auth/ServiceAccount", fill={"auth/principal-name": "pwned"})
     ),
@@ -181,11 +181,26 @@ ATTACKS: dict[str, Attack] = {
         "evil/underlings",
         {"dt/range": "auth/Principal", "dt/inverse-of": "auth/boss", "db/cardinality": "many"},
     ),
+    "a role of its own": transact(create("auth/Role", {"auth/role-name": "evil"})),
+    "a wider role": transact(
+        update("auth.role/writer", add={"auth/inherits": ["auth.role/admin"]})
+    ),
+    "a wider permission": transact(
+        update("auth.permission/write-all", set={"auth/access": "admin"})
+    ),
+    "another owner": lambda db, w: db.transact([update(w.mallory, set={"dt/label": "owner"})]),
+    "a key of the admin's": lambda db, w: db.transact(
+        [create("auth/Key", {"auth/key-name": "evil", "auth/owner": w.root})]
+    ),
+    "the admin's key": lambda db, w: db.transact(
+        [update({"auth/key-name": "mallory"}, set={"auth/owner": w.root})]
+    ),
+    "suspend the workspace": transact(update("auth/workspace", set={"auth/suspended?": True})),
     "a new class of access": define_class("auth/Evil", subclass_of=["dt/Ref"]),
     "a new property of access": define_property("auth/evil", {"dt/range": "db.type/string"}),
     "a new property of the core": define_property("dt/evil", {"dt/range": "db.type/string"}),
-    "a name of access": transact(create("shop/Item", {"db/ident": "auth/Role"})),
-    "take a name of access": transact(update("item/one", set={"db/ident": "auth/Role"})),
+    "a name of access": transact(create("shop/Item", {"db/ident": "auth/free-name"})),
+    "take a name of access": transact(update("item/one", set={"db/ident": "auth/free-name"})),
     "change somebody's property": define_property("shop/name", {"dt/pattern": "."}),
     "change somebody's class": transact(update("shop/Item", set={"dt/label": "mine"})),
     "delete somebody's class": transact(delete("staff/Robot", "cascade")),

@@ -165,7 +165,7 @@ class Cells:
         new = uuid4().hex
         if target in ("zorp/Boot", "zorp/LowTop"):
             return {"footwear/name": new, "footwear/price": "10"}
-        named = {
+        named: dict[str, dict[str, Any]] = {
             "auth/Key": {"auth/key-name": f"k/{new}", "auth/owner": {"auth/owns": "workspace"}},
             "auth/User": {"auth/user-name": f"user/{new}"},
             "auth/ServiceAccount": {"auth/service-name": f"service/{new}"},
@@ -174,7 +174,7 @@ class Cells:
             "dt/Class": {"db/ident": f"x{new}/Thing", "dt/subclass-of": ["dt/Ref"]},
             "workflow/Process": {},
         }
-        return dict(named[target])
+        return named[target]
 
     def process(self, target: str) -> dict[str, Any]:
         """A process about an instance of the class; an admin begins it."""

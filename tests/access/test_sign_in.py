@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from msgspec import structs
 
 from sandbar import clock
 from sandbar.access import (
@@ -58,9 +59,12 @@ def account_id(workspace: Workspace, name: str = "claude") -> int:
     ],
 )
 def test_a_service_and_its_key(houses: Houses, workspace: Workspace, header: str) -> None:
-    expected = Caller("service/claude", "writer", houses.default, account_id(workspace))
-    assert sign_in(houses, header) == expected
-    assert sign_in(houses, header) == expected
+    caller = sign_in(houses, header)
+    plain = Caller("service/claude", "writer", houses.default, account_id(workspace))
+    wanted = structs.replace(plain, via="service-key", rests_on=caller.rests_on)
+    assert caller == wanted
+    assert account_id(workspace) in caller.rests_on
+    assert sign_in(houses, header) == caller
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,11 @@ class World:
         )
         return {
             "accounts": {a.entity_id: (a.class_, a.slots) for a in accounts},
+            "granted": {
+                e.entity_id: e.slots
+                for cls in ("auth/Key", "auth/Role", "auth/Permission", "auth/Workspace")
+                for e in ws.query(cls, limit=1000).items
+            },
             "hashes": {
                 a.entity_id: ws.credentials.hash_of(a.entity_id, "auth/api-key-hash")
                 for a in accounts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import re
 import socket
 import threading
@@ -53,11 +52,15 @@ class Fleet:
         return self.servers[0].sandbar(*words)
 
     def set(self, entity: Any, **slots: Any) -> None:
-        """Change slots of an entity by the command line."""
+        """Change slots of an entity, from a process that is none of the servers."""
         changed = {name.replace("_", "-"): value for name, value in slots.items()}
         given = {f"auth/{name}": value for name, value in changed.items()}
-        words = json.dumps({"entity": entity, "set": given})
-        self.sandbar("call", "entity.update", "--json", words)
+        operation = {"op": "update", "entity": entity, "set": given}
+        self.db.workspace.transact([operation], principal="tests")
+
+    def delete(self, entity: Any) -> None:
+        """Delete an entity, likewise."""
+        self.db.workspace.transact([{"op": "delete", "entity": entity}], principal="tests")
 
 
 @contextmanager

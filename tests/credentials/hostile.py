@@ -17,6 +17,7 @@ Outcome = Literal[
     "twice",  # more than one
     "invalid",  # whatever else is wrong with it: nobody is told what
     "revoked",  # a minted key that has been taken back
+    "suspended",  # a right key of a workspace that is suspended
     "too large",  # refused by its size
     "no HTTP",  # refused by the parser
     "elsewhere",  # sent to a host that is not ours
@@ -68,6 +69,9 @@ def _lines(name: str, outcome: Outcome, *lines: bytes) -> Hostile:
         return Knock(tuple(line.replace(b"GOOD", planted.minted("good")) for line in lines))
 
     return Hostile(name, outcome, make)
+
+
+_GOOD = b"Authorization: Bearer GOOD"
 
 
 def _good(change: Callable[[bytes], bytes]) -> Value:
@@ -275,13 +279,11 @@ CONTROLS = [
 ]
 
 HEADERS = [
-    _lines(
-        "twice, both right", "twice", b"Authorization: Bearer GOOD", b"Authorization: Bearer GOOD"
-    ),
+    _lines("twice, both right", "twice", _GOOD, _GOOD),
     _lines(
         "twice, the first right",
         "twice",
-        b"Authorization: Bearer GOOD",
+        _GOOD,
         b"Authorization: Bearer x:y",
     ),
     _lines(
@@ -290,11 +292,9 @@ HEADERS = [
         b"Authorization: Bearer x:y",
         b"authorization: Bearer GOOD",
     ),
-    _lines("twice, the first empty", "twice", b"Authorization:", b"Authorization: Bearer GOOD"),
-    _lines("twice, the second empty", "twice", b"Authorization: Bearer GOOD", b"Authorization:"),
-    _lines(
-        "another scheme first", "twice", b"Authorization: Basic eA==", b"Authorization: Bearer GOOD"
-    ),
+    _lines("twice, the first empty", "twice", b"Authorization:", _GOOD),
+    _lines("twice, the second empty", "twice", _GOOD, b"Authorization:"),
+    _lines("another scheme first", "twice", b"Authorization: Basic eA==", _GOOD),
     _value("two with a comma", "invalid", b"Bearer " + PAIR + b", Bearer " + PAIR),
     _value(
         "minted keys with a comma", "invalid", _good(lambda k: b"Bearer " + k + b", Bearer " + k)
@@ -321,7 +321,8 @@ HEADERS = [
 
 def _of(name: str, outcome: Outcome = "invalid", prefix: bytes = b"") -> Hostile:
     """A token that was planted."""
-    return _token(f"a key {name}", outcome, lambda planted: prefix + planted.minted(name))
+    title = f"a key {name}" + (f" under {prefix.decode()}" if prefix else "")
+    return _token(title, outcome, lambda planted: prefix + planted.minted(name))
 
 
 OUTDATED = [
@@ -334,6 +335,21 @@ OUTDATED = [
     _of("of an idle account"),
     _of("without a role"),
     _of("of nobody"),
+    _of("named and revoked", "revoked"),
+    _of("named and rotated", "revoked"),
+    _of("made inactive", "revoked"),
+    _of("named and expired"),
+    _of("deleted"),
+    _of("of an inactive user"),
+    _of("of an expired user"),
+    _of("of a user without a role"),
+    _of("narrowed to nothing"),
+    _of("of a suspended workspace", "suspended"),
+    _of("of a deleted workspace"),
+    _of("of a user", "invalid", b"away:"),
+    _of("of a user", "invalid", b"service/anna:"),
+    _token("a key's name and a chosen key", "invalid", b"laptop:" + KEY),
+    _token("a user's name and a chosen key", "invalid", b"anna:" + KEY),
     _token("a chosen key of an idle account", "invalid", b"idle:" + KEY),
     _token("a chosen key, a second too late", "invalid", b"late:" + KEY),
     _token("a chosen key of an account without a role", "invalid", b"bare:" + KEY),
@@ -412,6 +428,10 @@ WELCOME: dict[str, Value] = {
     "a minted key with its name": lambda p: b"Bearer bot:" + p.minted("good"),
     "a minted key with its whole name": lambda p: b"Bearer service/bot:" + p.minted("good"),
     "a minted key of another workspace": lambda p: b"Bearer " + p.minted("of another workspace"),
+    "a key of a user": lambda p: b"Bearer " + p.minted("of a user"),
+    "a key with its user's name": lambda p: b"Bearer anna:" + p.minted("of a user"),
+    "a key with its user's whole name": lambda p: b"Bearer user/anna:" + p.minted("of a user"),
+    "a key with its own name": lambda p: b"Bearer laptop:" + p.minted("of a user"),
     "the key that has replaced another": lambda p: b"Bearer " + p.minted("replacing"),
     "small letters": lambda p: b"bearer " + PAIR,
     "capitals": lambda p: b"BEARER " + PAIR,

@@ -3,6 +3,7 @@
 bare       2025-11-25 as the seeds' curl commands speak it: no session, no version header
 session    2025-11-25 with the id of a session that an honest client has opened
 envelope   2026-07-28: no handshake, every request carries its headers and its `_meta`
+pack       like bare, at the endpoint of a pack
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import socket
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-Lane = Literal["bare", "session", "envelope"]
+Lane = Literal["bare", "session", "envelope", "pack"]
 LANES: tuple[Lane, ...] = ("bare", "session", "envelope")
 
 TIMEOUT_S = 10.0
@@ -22,6 +23,7 @@ REQUEST_ID = b"hostile-1"
 MESSAGE = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
 
 _BOTH = b"application/json, text/event-stream"
+_PACK = b"/api/mcp"
 _PIECE_BYTES = 32 * 1024
 _META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -92,8 +94,9 @@ def request_bytes(door: Door, lane: Lane, one: Knock) -> bytes:
     if lane == "envelope":
         message = {**message, "params": {"_meta": _META, **message.get("params", {})}}
     body = json.dumps(message).encode()
+    path = one.path.replace(b"/mcp", _PACK, 1) if lane == "pack" else one.path
     head = [
-        one.verb + b" " + one.path + b" HTTP/1.1",
+        one.verb + b" " + path + b" HTTP/1.1",
         b"Host: " + door.address,
         b"X-Request-Id: " + REQUEST_ID,
         b"Content-Type: application/json",
@@ -110,7 +113,7 @@ def request_bytes(door: Door, lane: Lane, one: Knock) -> bytes:
 
 
 def _of_lane(door: Door, lane: Lane, message: dict[str, Any], accept: bytes) -> list[bytes]:
-    if lane == "bare":
+    if lane in ("bare", "pack"):
         return [b"Accept: " + accept]
     if lane == "session":
         session = b"Mcp-Session-Id: " + door.session.encode()

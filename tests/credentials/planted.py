@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from sandbar import clock
-from sandbar.access import Role, add_account, revoke
+from sandbar.access import (
+    Role,
+    add_account,
+    add_user,
+    local_caller,
+    mint,
+    revoke,
+    revoke_key,
+    rotate,
+)
 from sandbar.database import open_database
 from sandbar.model import Workspace
 
@@ -27,10 +36,18 @@ def plant(address: str) -> Planted:
     tokens = Planted()
     with open_database(address, OWN) as db:
         _plant_own(db.workspace, tokens)
+        _plant_keys(db.workspace, tokens)
     with open_database(address, OTHER) as db:
         tokens["of another workspace"] = add_account(db.workspace, "stranger").token
         add_account(db.workspace, "elsewhere", CHOSEN)
         tokens["named like ours"] = add_account(db.workspace, "bot").token
+    for name in ("suspended", "deleted"):
+        with open_database(address, name) as db:
+            tokens[f"of a {name} workspace"] = mint(db.workspace, "x").token
+    with open_database(address, OWN) as db:
+        local = local_caller(OWN)
+        db.call_as(local, "workspace.suspend", {"name": "suspended"})
+        db.call_as(local, "workspace.delete", {"name": "deleted", "confirm": "deleted"})
     return tokens
 
 
@@ -62,7 +79,39 @@ def _plant_own(home: Workspace, tokens: Planted) -> None:
     for name in ("bare", "barebot"):
         change(home, name, {"auth/roles": None})
     for name in ("gone", "gonebot"):
-        home.transact([{"op": "delete", "entity": entity_of(home, name)}], principal="admin")
+        deletion = {"op": "delete", "entity": entity_of(home, name), "mode": "cascade"}
+        home.transact([deletion], principal="admin")
+
+
+def _plant_keys(home: Workspace, tokens: Planted) -> None:
+    """Keys with names of their own: in every state that they, or whoever owns them, can be in."""
+    a_second_ago = clock.instant_text(clock.now_us() - 1_000_000)
+    for name in ("anna", "away", "former", "roleless"):
+        add_user(home, name, role="writer")
+    tokens["of a user"] = mint(home, "laptop", user="anna").token
+    tokens["named and revoked"] = mint(home, "lost", user="anna").token
+    revoke_key(home, "lost")
+    tokens["named and rotated"] = mint(home, "rotated", user="anna").token
+    rotate(home, "rotated")
+    tokens["named and expired"] = mint(home, "late-key", user="anna").token
+    _set(home, {"auth/key-name": "late-key"}, {"auth/expires-at": a_second_ago})
+    tokens["made inactive"] = mint(home, "off", user="anna").token
+    _set(home, {"auth/key-name": "off"}, {"auth/active?": False})
+    tokens["deleted"] = mint(home, "deleted", user="anna").token
+    home.transact([{"op": "delete", "entity": {"auth/key-name": "deleted"}}], principal="admin")
+    tokens["of an inactive user"] = mint(home, "away", user="away").token
+    _set(home, {"auth/user-name": "user/away"}, {"auth/active?": False})
+    tokens["of an expired user"] = mint(home, "former", user="former").token
+    _set(home, {"auth/user-name": "user/former"}, {"auth/expires-at": a_second_ago})
+    tokens["of a user without a role"] = mint(home, "roleless", user="roleless").token
+    _set(home, {"auth/user-name": "user/roleless"}, {"auth/roles": None})
+    tokens["narrowed to nothing"] = mint(home, "none", user="anna", role="reader").token
+    _set(home, {"auth/user-name": "user/anna"}, {"auth/roles": ["writer"]})
+    _set(home, {"auth/key-name": "none"}, {"auth/key-roles": ["no-such-role"]})
+
+
+def _set(home: Workspace, entity: dict[str, str], slots: dict[str, Any]) -> None:
+    home.transact([{"op": "update", "entity": entity, "set": slots}], principal="admin")
 
 
 def _added(home: Workspace, name: str, role: Role = "writer") -> str:

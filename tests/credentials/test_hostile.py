@@ -27,6 +27,7 @@ from tests.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.xdist_group("hostile-credentials")
 
+EVERYWHERE: tuple[Lane, ...] = (*LANES, "pack")
 _HINT = "send `Authorization: Bearer NAME:KEY`; `sandbar account add NAME` makes a key"
 _CHALLENGE = 'Bearer realm="sandbar-mcp"'
 
@@ -43,6 +44,12 @@ SAID: dict[Outcome, tuple[int, str, str, str]] = {
     "invalid": _said(401, "auth.invalid", "invalid token"),
     "revoked": _said(
         403, "auth.revoked", "this key has been revoked", "ask an admin for a new one"
+    ),
+    "suspended": _said(
+        403,
+        "workspace.suspended",
+        "this workspace is suspended",
+        "ask whoever runs the server; `sandbar workspace suspend NAME --resume` ends it",
     ),
 }
 # Refused before anybody is asked for: the status is enough.
@@ -76,7 +83,7 @@ def house(
         postgres: PostgresServer = request.getfixturevalue("postgres_server")
         address = install(postgres.create_database())
     planted = plant(address)
-    with LiveServer(address) as server:
+    with LiveServer(address, packs=["care"]) as server:
         yield House(server, planted)
 
 
@@ -118,7 +125,7 @@ def test_the_table_is_long_enough() -> None:
     assert len(names) >= 150
 
 
-@pytest.mark.parametrize("lane", LANES)
+@pytest.mark.parametrize("lane", EVERYWHERE)
 @pytest.mark.parametrize("name", WELCOME)
 def test_the_harness_can_be_let_in(house: House, name: str, lane: Lane) -> None:
     line = b"Authorization: " + WELCOME[name](house.planted)
@@ -130,7 +137,7 @@ def test_the_harness_can_be_let_in(house: House, name: str, lane: Lane) -> None:
     assert "tools" in answer.json()["result"]
 
 
-@pytest.mark.parametrize("lane", LANES)
+@pytest.mark.parametrize("lane", EVERYWHERE)
 def test_the_exact_answer_to_each(house: House, lane: Lane) -> None:
     wrong = []
     for one in HOSTILE:
@@ -139,7 +146,7 @@ def test_the_exact_answer_to_each(house: House, lane: Lane) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("lane", LANES)
+@pytest.mark.parametrize("lane", EVERYWHERE)
 def test_nobody_learns_what_was_wrong(house: House, lane: Lane) -> None:
     """Byte for byte, status and headers included: unknown, outdated, foreign are one answer."""
     answers = defaultdict(list)

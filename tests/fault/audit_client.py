@@ -33,6 +33,7 @@ _META = {
 _TIMEOUT_S = 30
 _BACK_S = 60.0  # a server that was killed is back after this
 _RUDE_S = 0.01
+_LEAVING = 0.03
 
 
 class Tokens(NamedTuple):
@@ -51,6 +52,7 @@ class Wish(NamedTuple):
     method: str | None  # None: it has no row, whatever happens
     verb: str | None = None
     marks: tuple[str, ...] = ()  # what it writes, if it succeeds
+    is_leaving: bool = False  # it ends the session
 
 
 @dataclass
@@ -123,6 +125,10 @@ def wishes(tokens: Tokens) -> dict[str, Callable[[str], Wish]]:
         "twice": lambda id: _create(writer, "the-one"),
         "forbidden": lambda id: _create(reader, id),
         "limited": lambda id: _find("dt/Class", hasty),
+        "resources": lambda id: Wish(_message("resources/list"), writer, "resources/list"),
+        "resource": lambda id: Wish(
+            _message("resources/read", {"uri": "no://thing"}), writer, "resources/read"
+        ),
         "listed": lambda id: Wish(_message("tools/list"), writer, "tools/list"),
         "unknown tool": lambda id: Wish(call("no_tool", {}), writer, "tools/call", "no_tool"),
         "unknown method": lambda id: Wish(_message("no/method"), writer, "no/method"),
@@ -160,10 +166,11 @@ class Client:
                 if self._road == "session" and self._session is None:
                     self._greet()
                     continue
-                wish = self._wishes[self._chance.choice(kinds)]
-                self._number += 1
-                id = f"{self._name}-{self._number}"
-                self._ask(id, wish(id))
+                if self._session is not None and self._chance.random() < _LEAVING:
+                    self._ask(Wish(b"", self._tokens.writer, "DELETE /mcp", is_leaving=True))
+                    self._session = None
+                else:
+                    self._ask(self._wishes[self._chance.choice(kinds)])
         except (AssertionError, KeyError, ValueError) as error:
             self._memory.broken.append(f"{self._name}: {error!r}")
         finally:
@@ -173,9 +180,7 @@ class Client:
     def _greet(self) -> None:
         """Open a session; its requests are remembered like all others."""
         params = {"protocolVersion": SESSION, "capabilities": {}, "clientInfo": _CLIENT}
-        self._number += 1
-        greeting = Wish(_message("initialize", params), self._tokens.writer, "initialize")
-        headers = self._ask(f"{self._name}-{self._number}", greeting)
+        headers = self._ask(Wish(_message("initialize", params), self._tokens.writer, "initialize"))
         if headers is None:
             return
         self._session = {
@@ -184,21 +189,23 @@ class Client:
             "Mcp-Session-Id": headers["mcp-session-id"],
         }
         body = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        self._number += 1
-        ready = Wish(body, self._tokens.writer, "notifications/initialized")
-        self._ask(f"{self._name}-{self._number}", ready)
+        self._ask(Wish(body, self._tokens.writer, "notifications/initialized"))
 
-    def _ask(self, id: str, wish: Wish) -> dict[str, str] | None:
+    def _ask(self, wanted: Wish | Callable[[str], Wish]) -> dict[str, str] | None:
         """One request; the headers of its answer, None if there is none."""
         if self._connection is None and not self._connect():
             return None
         assert self._connection is not None
+        self._number += 1
+        id = f"{self._name}-{self._number}"
+        wish = wanted if isinstance(wanted, Wish) else wanted(id)
         one = Asked(id, wish.method, wish.verb, wish.marks, time.monotonic())
         self._memory.asked[id] = one
         path = "/api/mcp" if self._road == "plain" else "/mcp"
         headers = {**self._headers(wish), "X-Request-Id": id}
         try:
-            self._connection.request("POST", path, self._body(wish), headers)
+            verb = "DELETE" if wish.is_leaving else "POST"
+            self._connection.request(verb, path, self._body(wish), headers)
             answer = self._connection.getresponse()
             body = answer.read()
         except (OSError, http.client.HTTPException):
@@ -244,13 +251,15 @@ class Client:
         if self._road != "modern" or isinstance(wish.body, bytes):
             return signed
         method = wish.body["method"]
-        named = {"Mcp-Name": wish.body["params"]["name"]} if method == "tools/call" else {}
+        params = wish.body.get("params", {})
+        name = params.get("name") or params.get("uri")
+        named = {} if name is None else {"Mcp-Name": name}
         return signed | _BOTH | {"MCP-Protocol-Version": MODERN, "Mcp-Method": method} | named
 
 
 def _outcome(status: int, body: bytes) -> tuple[bool, str | None]:
     """Whether an answer tells of success; if not, the code that it has for its client."""
-    if status == 202:
+    if status < 300 and not body:
         return True, None
     if body.startswith((b"event:", b"data:", b"id:")):
         events = body.replace(b"\r\n", b"\n").strip().split(b"\n\n")

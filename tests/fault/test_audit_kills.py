@@ -11,7 +11,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -141,9 +141,6 @@ def kill_in_turn(address: str, servers: int, kills: int, seed: str, say: Say) ->
     verdict = check(siege, say)
     assert verdict.answers >= kills * ANSWERS_BETWEEN
     assert verdict.unanswered >= kills / 2, "the kills have hit nobody"
-
-
-Address = Callable[[], str]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

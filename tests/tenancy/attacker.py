@@ -31,14 +31,14 @@ class Attempt(NamedTuple):
     arguments: dict[str, Any]
 
 
-_OUR_NAMES = {
-    "class": ["shared/Thing", "zorp/Boot", "zorp/Footwear", "zorp/SpaceBoot", "dt/Class"],
+_OUR_NAMES: dict[str, list[Any]] = {
+    "class": ["shared/Thing", "zorp/Boot", "zorp/Footwear", "zorp/SpaceBoot", "dt/Resource"],
     "property": ["shared/of-string", "shared/of-long", "shared/key", "footwear/name", "db/ident"],
     "entity": ["thing/n1", "thing/n2", "product/mud-lord", "product/moon-boot-pro", "zorp/Boot"],
     "workflow": ["order/fulfillment", "validation/resource"],
     "query": ["own", "our text", "boot", "text 3", "thing"],
     "moment": [1, 5, 12, 20, "2020-01-01T00:00:00Z", "2099-01-01T00:00:00Z"],
-    "account": ["twin-reader", "service/twin-writer", "alpha", "main", "reader", "writer"],
+    "account": ["twin-reader", "service/twin-writer", "main", "reader", "writer"],
     "key": ["our-1", "our-2", "our-3"],
 }
 # What an argument's name says about what goes into it; the first that fits counts.

@@ -26,8 +26,8 @@ class Reply:
         if self.headers.get("content-type", "").startswith("text/event-stream"):
             lines = [line[5:] for line in self.body.splitlines() if line.startswith(b"data:")]
             found: dict[str, Any] = json.loads([line for line in lines if line.strip()][-1])
-            return found
-        found = json.loads(self.body)
+        else:
+            found = json.loads(self.body)
         return found
 
 

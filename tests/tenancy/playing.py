@@ -33,9 +33,10 @@ _VOLATILE = (
     (re.compile(r"\b([0-9]+(?:\.[0-9]+)?)-[0-9a-f]{32}\b"), r"\1-H"),
     (re.compile(r"sk-[a-z]+-[0-9a-f]+"), "sk"),
     (re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "U"),
+    (re.compile(r'"audit":\[[0-9]+'), '"audit":[0'),  # the run of a process
     (re.compile(r'"(duration[a-z-]*|run|elapsed[a-z-]*)":[0-9.]+'), r'"\1":0'),
-    # How long processes took; and the scores of a search, which in SQLite rest on the number and
-    # the length of the entities in the whole file (see `test_scores.py`).
+    # How long processes took; and the scores of a search: bm25 of SQLite knows how many entities
+    # the whole file has, and how long they are.
     (re.compile(r":-?[0-9]+\.[0-9]+(?:e-?[0-9]+)?(?=[,}])"), ":F"),
 )
 
@@ -158,4 +159,5 @@ def play(
 def _difference(one: str, other: str) -> str:
     one, other = steady(one), steady(other)
     at = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
-    return f"at {at}: …{one[max(at - 60, 0) : at + 160]} | without: …{other[max(at - 60, 0) : at + 160]}"
+    near = slice(max(at - 60, 0), at + 160)
+    return f"at {at}: …{one[near]} | without: …{other[near]}"

@@ -95,8 +95,8 @@ def _keep_books(victim: Victim, ws: int) -> None:
     assert trail.seals(ws, after=0, limit=1)
     assert trail.last_seal(ws) is not None
     assert trail.last_sealed_n(ws, row.run) == row.n
-    trail.note_uses(ws, {1: 1})
-    assert trail.uses(ws)
+    store.key_uses.note_uses(ws, {1: 1})
+    assert store.key_uses.uses(ws)
     store.buckets.take(ws, 1, 1, 1)
 
 

@@ -135,7 +135,8 @@ def test_neither_takes_longer(arena: Arena, say: Say) -> None:
     """By turns, so that whatever else this machine does hits both."""
     nobodys = Nobodys(arena, Random())
     player = Player(arena.world.ours, dict(arena.world.callers))
-    foreign_s, absent_s = [], []
+    foreign_s: list[float] = []
+    absent_s: list[float] = []
     for turn in range(TIMED):
         id = nobodys.ids[turn % len(nobodys.ids)]
         for taken, given in ((foreign_s, id), (absent_s, nobodys.instead(id))):

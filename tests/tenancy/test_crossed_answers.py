@@ -21,8 +21,8 @@ from sandbar.database import Database, open_database
 from sandbar.store.postgres.install import install
 from tests.mcp.served import MODERN, Served, running
 from tests.postgres_server import PostgresServer
-from tests.tenancy.connections import Shared, begin_session, envelope
 from tests.tenancy.conftest import Say
+from tests.tenancy.connections import Shared, begin_session, envelope
 from tests.tenancy.world import LIMIT_SLOT, open_workspace
 
 CLIENTS = 64
@@ -86,13 +86,15 @@ def _furnished(home: Database) -> str:
 def question(road: str, number: int, way: int, id: int) -> tuple[str, dict[str, Any]]:
     """A request for a thing; the ways take different paths inside."""
     ident = f"thing/n{number}"
+    one = {"class": "shared/Thing", "where": {"db/ident": ident}}
+    change = {"entity": ident, "attributes": {"db/doc": f"changed {way}"}}
     asks: list[tuple[str, str, dict[str, Any]]] = [
         ("tools/call", "sandbar_entity_find", {"entity": ident}),
-        ("tools/call", "sandbar_entity_query", {"class": "shared/Thing", "where": {"db/ident": ident}}),
-        ("tools/call", "sandbar_entity_update", {"entity": ident, "attributes": {"db/doc": f"{way}"}}),
+        ("tools/call", "sandbar_entity_query", one),
+        ("tools/call", "sandbar_entity_update", change),
         ("tools/call", "sandbar_entity_history", {"entity": ident}),
         ("resources/read", f"mcp://sandbar/shared/Thing/{ident}", {}),
-    ]  # fmt: skip
+    ]
     method, name, arguments = asks[way % len(asks)]
     params: dict[str, Any] = {"uri": name} if method == "resources/read" else {"name": name}
     params |= {"arguments": arguments} if method == "tools/call" else {}

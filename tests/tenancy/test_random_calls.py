@@ -37,6 +37,7 @@ def assert_kept_apart(arena: Arena, calls: int, say: Say) -> None:
     assert arena.victims_rows() == before, "the victim's rows have changed"
     untried = {verb.name for verb in arena.world.ours.offer.catalogue} - game.verbs.keys()
     assert not untried, f"never called: {sorted(untried)}"
+    assert game.outcomes["answered"] > calls / 5, "most calls say nothing: the rest proves little"
 
 
 def test_no_call_reaches_another_tenant(arena: Arena, say: Say) -> None:

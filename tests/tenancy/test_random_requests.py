@@ -188,10 +188,8 @@ def test_what_is_anothers_is_answered_as_what_is_nobodys(scene: Scene, road: str
         "resources/subscribe": [{"uri": uri} for uri in scene.loot.uris() if mark in uri],
         "prompts/get": [{"name": name} for name in scene.loot.prompts if mark in name],
     }
-    named |= dict.fromkeys(
-        ("tasks/get", "tasks/result", "tasks/cancel"),
-        [{"taskId": handle} for handle in scene.loot.handles],
-    )
+    for method in ("tasks/get", "tasks/result", "tasks/cancel"):
+        named[method] = [{"taskId": handle} for handle in scene.loot.handles]
     clients = Clients(scene.served.url, scene.tokens(OURS))
     for method, many in named.items():
         for params in many[:10]:

@@ -40,6 +40,7 @@ CONTROL_CALLS = 2_000
 _COUNTS = re.compile(r"SELECT (count|coalesce|max)\(")  # one row, whatever they have found
 _BINDS = ("queries.sql:bind",)
 _WS = re.compile(r"\bws\b|found\(|bound\(")
+TOGETHER = pytest.mark.xdist_group("tenancy-statements")  # they share what was recorded
 ON_POSTGRES = pytest.mark.parametrize("new_address", ["postgres"], indirect=True)
 
 # Functions that reach beyond the bound workspace because that is what they are for.
@@ -218,6 +219,7 @@ def findings_of(spoken: Spoken) -> list[str]:
     return found
 
 
+@TOGETHER
 def test_no_statement_reaches_beyond_the_bound_workspace(spoken: Spoken, say: Say) -> None:
     before = fingerprint(spoken.address.admin, spoken.name)
     found = findings_of(spoken)
@@ -226,6 +228,7 @@ def test_no_statement_reaches_beyond_the_bound_workspace(spoken: Spoken, say: Sa
     assert fingerprint(spoken.address.admin, spoken.name) == before
 
 
+@TOGETHER
 def test_every_statement_of_the_store_was_tried(spoken: Spoken, say: Say) -> None:
     """And with effect: what gives nothing even to its owner would prove nothing."""
     effective = [said for said in spoken.recorder.naming(spoken.theirs) if said.rows > 0]
@@ -253,7 +256,7 @@ def test_every_function_beyond_the_policies_is_known(fresh_postgres: str) -> Non
     query = """SELECT proname, pg_get_functiondef(oid) FROM pg_proc
     WHERE pronamespace = 'sandbar'::regnamespace AND prosecdef"""
     with psycopg.connect(fresh_postgres) as connection:
-        functions = dict(connection.execute(query).fetchall())
+        functions: dict[str, str] = dict(connection.execute(query).fetchall())
     asks = {
         name
         for name, body in functions.items()
@@ -262,6 +265,7 @@ def test_every_function_beyond_the_policies_is_known(fresh_postgres: str) -> Non
     assert functions.keys() - asks == BEYOND.keys()
 
 
+@TOGETHER
 def test_a_table_without_security_is_noticed_statement_by_statement(spoken: Spoken) -> None:
     with psycopg.connect(spoken.address.admin, autocommit=True) as connection:
         tables = secured_tables(connection)

@@ -83,7 +83,7 @@ def admit(
         is_lacking = is_lacking or is_narrowed_lacking
     role = rights.role
     if role is None:
-        raise refused("auth.inactive")
+        raise refused_token("auth.inactive")
     caller = Caller(
         principal_name(account),
         role,
@@ -111,7 +111,7 @@ def is_principal(workspace: Workspace, entity: Entity) -> bool:
     return entity.class_ in (SERVICE_ACCOUNT, USER) or is_kind(workspace, entity, PRINCIPAL)
 
 
-def refused(code: str) -> Unauthenticated:
+def refused_token(code: str) -> Unauthenticated:
     """All that is wrong with a token reads alike; the code is for the log."""
     return Unauthenticated(code, "invalid token", hint=_HINT)
 
@@ -125,23 +125,23 @@ def _refuse_ended_key(key: Entity) -> None:
     if key.get(ACTIVE) is not True:
         raise refused_key()
     if _is_over(key):
-        raise refused("auth.expired")
+        raise refused_token("auth.expired")
 
 
 def _refuse_ended_account(workspace: Workspace, account: Entity) -> None:
     if not is_principal(workspace, account):
-        raise refused("auth.unknown")
+        raise refused_token("auth.unknown")
     if account.get(ACTIVE) is not True:
-        raise refused("auth.inactive")
+        raise refused_token("auth.inactive")
     if _is_over(account):
-        raise refused("auth.expired")
+        raise refused_token("auth.expired")
 
 
 def _owner(workspace: Workspace, key: Entity) -> Entity:
     try:
         return workspace.get(key[OWNER])
     except NotFound:
-        raise refused("auth.unknown") from None
+        raise refused_token("auth.unknown") from None
 
 
 def _workspace_entity(workspace: Workspace) -> Entity | None:

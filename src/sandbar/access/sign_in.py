@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from sandbar import clock
-from sandbar.access.admission import Admitted, admit, refused, refused_key
+from sandbar.access.admission import Admitted, admit, refused_key, refused_token
 from sandbar.access.callers import Caller
 from sandbar.access.keys import MINTED_START, key_digest
 from sandbar.access.metamodel import (
@@ -118,7 +118,7 @@ def _sign_in(houses: Houses, authorization: str | None, *, at_once: bool) -> Cal
     if not colon:
         seen = _by_minted_key(houses, token, None)
         if seen is None:
-            raise refused("auth.unknown")
+            raise refused_token("auth.unknown")
     else:
         seen = _by_minted_key(houses, key, name) if key.startswith(MINTED_START) else None
         seen = seen or _by_chosen_key(houses, name, key, at_once=at_once)
@@ -159,9 +159,9 @@ def _by_minted_key(houses: Houses, key: str, name: str | None) -> _Seen | None:
     try:
         holder = workspace.get(token.id)
     except NotFound:
-        raise refused("auth.unknown") from None
+        raise refused_token("auth.unknown") from None
     if name is not None and not _is_named(workspace, holder, name):
-        raise refused("auth.mismatch")
+        raise refused_token("auth.mismatch")
     is_own = token.workspace == houses.default
     admitted = admit(workspace, token.workspace, holder, "api-key", is_own=is_own)
     return _Seen(admitted, workspace, standing, digest)
@@ -172,7 +172,7 @@ def _by_chosen_key(houses: Houses, name: str, key: str, *, at_once: bool) -> _Se
     standing = workspace.standing()
     id, hashed = _account(workspace, name)
     if not houses.verdicts.is_right(name, hashed, key, at_once=at_once):
-        raise refused("auth.unknown" if id is None else "auth.mismatch")
+        raise refused_token("auth.unknown" if id is None else "auth.mismatch")
     assert id is not None and hashed is not None
     account = _still_named(workspace, id, name)
     admitted = admit(workspace, houses.default, account, "service-key", is_own=True)
@@ -199,10 +199,10 @@ def _still_named(workspace: Workspace, id: int, name: str) -> Entity:
     try:
         account = workspace.get(id)
     except NotFound:
-        raise refused("auth.unknown") from None
+        raise refused_token("auth.unknown") from None
     is_named = account.get(SERVICE_NAME) in (service_name(name), parse_keyword(name))
     if not is_named or not is_kind(workspace, account, SERVICE_ACCOUNT):
-        raise refused("auth.unknown")
+        raise refused_token("auth.unknown")
     return account
 
 

@@ -13,7 +13,7 @@ class Receipt(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, g
     t: int
     instant: str
     epoch: int
-    audit: tuple[int, int] | None = None  # run and n of its row, if it was asked for by a verb
+    audit: tuple[int, ...] | None = None  # run and n of its row, if a verb asked for the write
 
 
 class Outcome(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, gc=False):

@@ -29,7 +29,8 @@ from sandbar.workflow import CALL
 
 _SHOWN_MAX = 80
 _KEY = "idempotency-key"
-_NAMEABLE = re.compile(r"(?!(?:.*[./])?sk-)[A-Za-z0-9_./-]{1,80}")  # what a name in the audit may look like
+# What a name in the audit may look like; a key that somebody has put there does not.
+_NAMEABLE = re.compile(r"(?!(?:.*[./])?sk-)[A-Za-z0-9_./-]{1,80}")
 CLASS_TOOLS = ("entity", "entity.create")  # what the tool of a class is another spelling of
 CALLS_OF_ONE_CALLER = 12  # long calls that are under way at once
 
