@@ -127,11 +127,13 @@ class Cells:
         """What to call a verb with, so that it is about the target."""
         name = verb.name
         if name in BY_ENTITY:
-            more = {"entity.diff": {"from": 1}, "types.instance-of": {"class": "dt/Resource"}}
+            more: dict[str, dict[str, Any]] = {
+                "entity.diff": {"from": 1},
+                "types.instance-of": {"class": "dt/Resource"},
+            }
             return {"entity": self._shared("entity", target, self.entity), **more.get(name, {})}
         if name in BY_CLASS:
-            more = {"query": "x"} if name == "search.text" else {}
-            return {"class": target, **more}
+            return {"class": target} | ({"query": "x"} if name == "search.text" else {})
         if name in VALIDATES or name == "validation.history":
             return {"class": target}
         if name in CHANGES:

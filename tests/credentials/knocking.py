@@ -20,7 +20,7 @@ LANES: tuple[Lane, ...] = ("bare", "session", "envelope")
 
 TIMEOUT_S = 10.0
 REQUEST_ID = b"hostile-1"
-MESSAGE = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
+MESSAGE: dict[str, Any] = {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
 
 _BOTH = b"application/json, text/event-stream"
 _PACK = b"/api/mcp"
@@ -90,7 +90,7 @@ def knock(door: Door, lane: Lane, one: Knock) -> Answer:
 
 def request_bytes(door: Door, lane: Lane, one: Knock) -> bytes:
     """The whole request."""
-    message = MESSAGE if one.message is None else one.message
+    message: dict[str, Any] = MESSAGE if one.message is None else one.message
     if lane == "envelope":
         message = {**message, "params": {"_meta": _META, **message.get("params", {})}}
     body = json.dumps(message).encode()

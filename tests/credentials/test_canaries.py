@@ -246,7 +246,7 @@ def _plant_refused(stage: Stage, secrets: Canaries) -> None:
     ]
     for head in heads:
         for lane in ("bare", "envelope"):
-            stage.knock(Knock(head), lane, "refused")  # type: ignore[arg-type]
+            stage.knock(Knock(head), lane, "refused")
     for path in (b"/mcp?token=%b", b"/mcp?access_token=%b", b"/%b", b"/mcp/sse?key=%b"):
         secret = draw(path.decode())
         stage.knock(Knock(path=path % secret.encode()), place="refused")

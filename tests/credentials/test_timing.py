@@ -135,7 +135,7 @@ def test_a_known_name_takes_as_long_as_an_unknown_one(
 def test_a_known_name_asks_the_database_as_often_as_an_unknown_one(desk: Desk, name: str) -> None:
     """What the dear comparison hides in noise is counted here: every statement is a round trip."""
     asked: list[str] = []
-    desk.workspace.credentials._store = _Counting(desk.workspace._store, asked)  # type: ignore[assignment]
+    desk.workspace.credentials._store = _Counting(desk.workspace._store, asked)
     desk.workspace._store = desk.workspace.credentials._store
     questions = []
     for one in ("nobody", name):

@@ -38,7 +38,7 @@ _OUR_NAMES: dict[str, list[Any]] = {
     "workflow": ["order/fulfillment", "validation/resource"],
     "query": ["own", "our text", "boot", "text 3", "thing"],
     "moment": [1, 5, 12, 20, "2020-01-01T00:00:00Z", "2099-01-01T00:00:00Z"],
-    "account": ["twin-reader", "service/twin-writer", "main", "reader", "writer"],
+    "account": ["spare", "service/spare", "main", "reader", "writer"],
     "key": ["our-1", "our-2", "our-3"],
 }
 # What an argument's name says about what goes into it; the first that fits counts.

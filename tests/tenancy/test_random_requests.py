@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from sandbar.access import add_account
 from sandbar.mcp.server import McpServer
 from sandbar.mcp.service import Service
 from sandbar.store.postgres.install import install
@@ -25,7 +27,7 @@ from tests.tenancy.conftest import Address, Say
 from tests.tenancy.fingerprint import fingerprint
 from tests.tenancy.requests import _META, PATHS, ROADS, Clients, Requests, Sent
 from tests.tenancy.victim import Loot, planted
-from tests.tenancy.world import OURS, PLAYERS, World, opened_world
+from tests.tenancy.world import LIMIT_SLOT, OURS, PLAYERS, World, opened_world
 
 pytestmark = pytest.mark.xdist_group("tenancy-requests")  # its servers start once
 
@@ -215,6 +217,10 @@ def _plain(sent: Sent) -> str:
 def listening(scene: Scene, workspace: str) -> Iterator[dict[str, Ear]]:
     """Every kind of stream, all of them subscribed to what the victim has."""
     served = scene.served
+    home = scene.world.db.in_workspace(workspace)
+    made = add_account(home.workspace, f"ear-{secrets.token_hex(4)}", role="admin")
+    home.update(made.account.entity_id, {LIMIT_SLOT: 0})
+    served._tokens["admin", workspace] = made.token
     uris = scene.loot.uris()[:40]
     wanted = {
         "toolsListChanged": True,
@@ -234,7 +240,7 @@ def listening(scene: Scene, workspace: str) -> Iterator[dict[str, Ear]]:
         "MCP-Protocol-Version": MODERN,
         "Mcp-Method": "subscriptions/listen",
     }
-    clients = Clients(served.url, scene.tokens(workspace))
+    clients = Clients(served.url, dict.fromkeys(PLAYERS, made.token))
     session = {"Mcp-Session-Id": clients.session("admin")}
     with ExitStack() as stack:
         ears = {

@@ -78,6 +78,7 @@ class World:
             made = add_account(home.workspace, f"twin-{role}", role=role)
             self.tokens[name, role] = made.token
             home.update(made.account.entity_id, {LIMIT_SLOT: 0})
+        add_account(home.workspace, "spare")  # for its admin to revoke
         minted = mint(home.workspace, "twin-owner", rate_limit=0)
         assert minted.token is not None
         self.tokens[name, OWNER] = minted.token

@@ -76,7 +76,7 @@ class Family(Generic[M]):
         limit = caller.limit
         if limit is None:
             return 0.0
-        interval_us = 60_000_000 // limit.per_minute
+        interval_us = round(60_000_000 / limit.per_minute)
         return self._store.buckets.take(ws, limit.bucket_id, interval_us, limit.burst) / 1e6
 
     def is_well(self) -> bool:

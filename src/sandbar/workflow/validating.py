@@ -188,10 +188,10 @@ def tally_of(workflows: Workflows, view: ProcessView) -> Tally | None:
     return None if kept is None else msgspec.convert(kept, Tally)
 
 
-def _before_end(workflows: Workflows, view: ProcessView) -> int:
-    """The last moment before the process came into its present state."""
+def _before_end(workflows: Workflows, view: ProcessView) -> int | None:
+    """The last moment before the process came into its present state; unless that was purged."""
     rows = workflows.history(view.process_id)
-    return next(row.t for row in rows if row.n == view.step) - 1
+    return next((row.t - 1 for row in rows if row.n == view.step), None)
 
 
 def validations(
