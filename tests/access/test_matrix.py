@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 import sandbar
-from sandbar.access import Caller, guarded
+from sandbar.access import Caller, sight
 from sandbar.verbs import Verb
 from tests.access.limited import CUSTOM, account, callers_of
 from tests.access.limited import opened as opened_shop
@@ -86,6 +86,6 @@ def test_a_missing_protection_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     find = next(verb for verb in verbs_of(shop) if verb.name == "entity.find")
-    monkeypatch.setattr(guarded, "protected_classes", lambda schema: frozenset())
+    monkeypatch.setattr(sight, "protected_classes", lambda schema: frozenset())
     came = outcome(shop, callers["writer"], find, cells.arguments(find, "auth/Key"))
     assert came == IN != expected("writer", find, "auth/Key")

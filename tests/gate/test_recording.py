@@ -284,3 +284,57 @@ def test_a_receipt_quotes_its_row(served: Served) -> None:
     again = served.call("sandbar.entity.create", asked)
     assert again["receipt"] == made["receipt"]
     assert last_row(served) != row
+
+
+def test_a_subscription_has_its_row_while_it_lasts(served: Served) -> None:
+    served.db.create("zorp/Boot", {"db/ident": "row/boot", "footwear/name": "Row"})
+    before = last_row(served)
+    headers = {"Authorization": f"Bearer {served.token()}", "Accept": "text/event-stream"}
+    params = {"uri": "mcp://sandbar/zorp/Boot/row/boot"}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": params}
+    with httpx2.Client(timeout=30) as client:
+        with client.stream("POST", served.url, headers=headers, json=body) as stream:
+            next(stream.iter_raw())
+            (row,) = rows_since(served, before)
+        assert (row.method, row.is_success) == ("resources/subscribe", True)
+        wrong = {**body, "params": {"uri": "mcp://sandbar/no/such/thing/x"}}
+        client.post(served.url, headers=headers, json=wrong)
+    rows = [one for one in rows_since(served, row) if one.method == "resources/subscribe"]
+    assert [one.is_success for one in rows] == [False]
+
+
+def test_a_greeting_that_makes_no_sense_has_failed(served: Served) -> None:
+    before = last_row(served)
+    assert "error" in served.post("initialize", {"protocolVersion": 7})
+    (row,) = rows_since(served, before)
+    assert (row.method, row.is_success) == ("initialize", False)
+
+
+def test_a_call_that_wants_no_answer_is_not_made(served: Served) -> None:
+    before = last_row(served)
+    slots = {"db/ident": "never/made", "footwear/name": "Never"}
+    params = call("sandbar.entity.create", {"class": "zorp/Boot", "slots": slots})
+    body = {"jsonrpc": "2.0", "method": "tools/call", "params": params}
+    headers = {"Authorization": f"Bearer {served.token()}"}
+    with httpx2.Client(timeout=30) as client:
+        assert client.post(served.url, headers=headers, json=body).status_code == 202
+    (row,) = rows_since(served, before)
+    assert (row.method, row.is_success, row.code) == ("tools/call", False, "request.refused")
+
+
+def test_work_that_no_verb_does_has_a_row(served: Served) -> None:
+    before = last_row(served)
+    with served.db.recorded("thing.do", surface="cli"):
+        add_account(served.db.workspace, "by-hand")
+    with (
+        pytest.raises(KeyboardInterrupt),
+        served.db.recorded("thing.stop", surface="cli"),
+    ):
+        raise KeyboardInterrupt
+    first, second = rows_since(served, before)
+    assert (first.surface, first.verb, first.is_success) == ("cli", "thing.do", True)
+    assert (second.verb, second.is_success, second.code) == (
+        "thing.stop",
+        False,
+        "call.interrupted",
+    )

@@ -85,6 +85,8 @@ class Canaries:
         """The attacker has said this."""
         if self.mark in text:
             self._said.update(self._known.intersection(self._word.findall(text)))
+        for run in _BASE64.findall(text):
+            self._said.update(self._words(_decoded(run)))  # an overheard cursor may hold a secret
 
     def leaks(self, text: str) -> list[Leak]:
         """What a text betrays, also inside of base64."""

@@ -96,7 +96,8 @@ def admit(
         rights,
         _limit(key, account, held.pace, via),
         is_own and role == "admin",
-        frozenset(basis),
+        frozenset(basis.items()),
+        workspace.number,
     )
     return Admitted(caller, None if is_lacking else basis)
 

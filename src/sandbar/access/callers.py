@@ -37,7 +37,9 @@ class Caller(msgspec.Struct, frozen=True):
     rights: Rights = _NOTHING  # if nothing is said: those of the role
     limit: Limit | None = None
     is_operator: bool = False  # an admin of the server's own workspace: may see to the others
-    rests_on: frozenset[int] = frozenset()  # the entities that make them who they are
+    # The entities that make them who they are, and when each of those last changed.
+    rests_on: frozenset[tuple[int, int]] = frozenset()
+    number: int | None = None  # of the workspace; another may be given its name one day
 
     def __post_init__(self) -> None:
         """Rights that nobody has named are those of the role."""

@@ -54,7 +54,7 @@ def add(
         raise typer.BadParameter("--email goes with --person")
     settings = settings_of(database, workspace)
     console = Console(highlight=False, soft_wrap=True, markup=False)
-    with opened(settings) as db:
+    with opened(settings) as db, db.recorded("account.add", surface="cli"):
         if person:
             user = add_user(db.workspace, name, email=email, role=role)
         else:
@@ -77,7 +77,10 @@ def list_all(database: DatabaseOption = None, workspace: WorkspaceOption = None)
 
     from sandbar.access import list_accounts, list_users
 
-    with opened(settings_of(database, workspace)) as db:
+    with (
+        opened(settings_of(database, workspace)) as db,
+        db.recorded("account.list", surface="cli"),
+    ):
         accounts = list_accounts(db.workspace)
         users = list_users(db.workspace)
     table = Table("name", "role", "active", "since", "until", box=None, pad_edge=False)
@@ -109,7 +112,10 @@ def revoke_one(
 
     from sandbar.access import revoke
 
-    with opened(settings_of(database, workspace)) as db:
+    with (
+        opened(settings_of(database, workspace)) as db,
+        db.recorded("account.revoke", surface="cli"),
+    ):
         account = revoke(db.workspace, name)
     console = Console(highlight=False, markup=False)
     if name.startswith("sk-"):

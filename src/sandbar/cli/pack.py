@@ -74,7 +74,8 @@ def add_packs(
     busy = Console(stderr=True, highlight=False, markup=False)
     with open_database(settings.database, settings.workspace) as db:
         for pack in packs:
-            report = _load(db, pack, busy)
+            with db.recorded("pack.add", surface="cli"):
+                report = _load(db, pack, busy)
             print(
                 f"{report.name}: {report.definitions} definitions, {report.entities} entities,"
                 f" {report.created} of them new"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from sandbar.access import Caller, Guarded, Neighbours, local_caller
-from sandbar.audit import Journal, Note
+from sandbar.audit import Journal, Note, accompanied
 from sandbar.database.family import Family
 from sandbar.database.offers import Offer
 from sandbar.errors import Problem, Unavailable
@@ -173,14 +174,27 @@ class Calls(ABC):
             self.journal,
         )
 
+    @contextmanager
+    def recorded(self, what: str, *, surface: str) -> Iterator[None]:
+        """Have a row in the audit for work that no verb does, such as adding an account."""
+        caller = local_caller(self.workspace_name, self._principal)
+        note = self.note(caller, surface=surface, method=_METHOD, verb=what)
+        with self._settled(note), accompanied(note):
+            yield
+
     def _recorded(self, context: Context, call: Callable[[], Any]) -> Any:
-        """Call, and keep the row; whoever has opened the file reads on without one if need be."""
-        note = context.note
-        assert note is not None
-        try:
+        assert context.note is not None
+        with self._settled(context.note):
             return call()
-        except Problem as problem:
-            note.is_success, note.code = False, problem.code
+
+    @contextmanager
+    def _settled(self, note: Note) -> Iterator[None]:
+        """Keep the row at the end; whoever has opened the file reads on without if need be."""
+        try:
+            yield
+        except BaseException as error:
+            note.is_success = False
+            note.code = error.code if isinstance(error, Problem) else "call.interrupted"
             raise
         finally:
             try:

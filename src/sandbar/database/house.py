@@ -12,6 +12,7 @@ from sandbar.database.calling import call_activity
 from sandbar.database.calls import Calls
 from sandbar.database.family import Family
 from sandbar.database.offers import Offer, offer_of
+from sandbar.errors import Unauthenticated
 from sandbar.model import (
     Create,
     Delete,
@@ -87,6 +88,15 @@ class Database(Calls):
             self._family.look_again(name)
         return self.in_workspace(name).workspace
 
+    def of(self, caller: Caller) -> Database:
+        """The workspace that a caller has signed in to, and no other that has its name by now."""
+        found = self.in_workspace(caller.workspace)
+        if caller.number is not None and caller.number != found.workspace.number:
+            raise Unauthenticated(
+                "auth.changed", "invalid token", hint="the workspace has changed: send it again"
+            )
+        return found
+
     def in_workspace(self, name: str) -> Database:
         """Another workspace of the same database; it is closed with this one."""
         if name == self.workspace_name:
@@ -134,6 +144,7 @@ class Database(Calls):
     def guarded(self, caller: Caller, verb: Verb | None = None) -> Guarded:
         """The workspace as this caller may see and change it, by a verb or without."""
         assert caller.workspace == self.workspace_name, "a caller belongs to one workspace"
+        assert caller.number in (None, self._workspace.number), "and that is there no more"
         if verb is None:
             return Guarded(self._workspace, caller)
         return Guarded(self._workspace, caller, verb.group, verb.name)

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import anyio.to_thread
 
+from sandbar import clock
 from sandbar.access import Caller
 from sandbar.audit import Journal, Note, accompanied
 from sandbar.database import Database
-from sandbar.errors import Problem, TooMany
+from sandbar.errors import Interrupted, Problem, TooMany
 from sandbar.faults import log_fault
 from sandbar.gate.asgi import (
     INTERNAL_ERROR,
@@ -34,6 +35,7 @@ REFUSED = "request.refused"  # by a status, without a word of ours
 GONE = "client.gone"  # it hung up before its answer
 
 _STREAM = b"text/event-stream"
+_PARKED_S = 0.25  # a body that takes longer comes from somebody who is asked again who it is
 
 
 class Recorder:
@@ -53,7 +55,7 @@ class Recorder:
         self, caller: Caller, surface: str, method: str, verb: str | None, request_id: str | None
     ) -> Note:
         """A row to be, of somebody who has signed in."""
-        return self._database.in_workspace(caller.workspace).note(
+        return self._database.of(caller).note(
             caller, surface=surface, method=method, verb=verb, request_id=request_id
         )
 
@@ -68,7 +70,7 @@ class Recorder:
 
     async def take(self, caller: Caller) -> float:
         """Take a token from the caller's bucket: how many seconds to wait, 0.0 if there was one."""
-        database = self._database.in_workspace(caller.workspace)
+        database = self._database.of(caller)
         if self._is_inline:
             return database.take_token(caller)
         return await anyio.to_thread.run_sync(database.take_token, caller)
@@ -118,8 +120,15 @@ class Record:
     """One request, from the moment it was understood until its row is kept."""
 
     def __init__(
-        self, recorder: Recorder, caller: Caller, surface: str, request_id: str | None
+        self,
+        recorder: Recorder,
+        caller: Caller,
+        surface: str,
+        request_id: str | None,
+        refused_since: Callable[[], Awaitable[bool]],
     ) -> None:
+        self._began_s = clock.monotonic_s()
+        self._refused_since = refused_since
         self._recorder = recorder
         self._caller = caller
         self._surface = surface
@@ -131,6 +140,12 @@ class Record:
     def open(self, method: str, verb: str | None = None) -> None:
         """What is asked for; the journal keeps of it only what looks like a name."""
         self.note = self._recorder.note(self._caller, self._surface, method, verb, self._request_id)
+
+    async def is_refused_now(self) -> bool:
+        """Whether a request that took its time comes too late: its caller is let in no more."""
+        if clock.monotonic_s() - self._began_s < _PARKED_S:
+            return False
+        return await self._refused_since()
 
     async def admit(self) -> None:
         """Go on only if the caller has not asked too often."""
@@ -159,16 +174,25 @@ class Record:
 
     def working(self, work: Callable[[], object]) -> object:
         """Work in a thread that outlives its client if need be, and then keeps the row itself."""
-        self._is_working = True
+        if not self._begin_work():  # its row says so already
+            raise Interrupted(GONE, "the client hung up", hint="send it again")
         try:
             with accompanied(self.note):
                 return work()
         finally:
-            with self._lock:
-                self._is_working = False
-                is_left_to_us = self._is_abandoned
-            if is_left_to_us:
+            if self._end_work():
                 self._keep_blocking()
+
+    def _begin_work(self) -> bool:
+        with self._lock:
+            self._is_working = not self._is_abandoned
+            return self._is_working
+
+    def _end_work(self) -> bool:
+        """Whether the row is left to us."""
+        with self._lock:
+            self._is_working = False
+            return self._is_abandoned
 
     def abandon(self) -> None:
         """The client is gone before its answer: there is a row all the same."""
@@ -230,7 +254,11 @@ class Recording:
         """Serve one request."""
         state = state_of(scope)
         record = state["record"] = Record(
-            self._recorder, state["caller"], self._surface, state.get("request_id")
+            self._recorder,
+            state["caller"],
+            self._surface,
+            state.get("request_id"),
+            state["refused_since"],
         )
 
         is_withheld = False

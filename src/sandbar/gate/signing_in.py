@@ -60,11 +60,26 @@ class SignIn:
             await self._app(scope, receive, send)
             return
         try:
-            caller = await self._caller(_authorization(scope))
+            authorization = _authorization(scope)
+            caller = await self._caller(authorization)
         except Problem as problem:
             await self._refuse(problem, scope, receive, send)
             return
         state_of(scope)["caller"] = caller
+
+        async def refused_since() -> bool:
+            """Whether they could not sign in any more; then that is answered already."""
+            try:
+                if await self._caller(authorization) == caller:
+                    return False
+                raise Unauthenticated(
+                    "auth.changed", "invalid token", hint="the account has changed: send it again"
+                )
+            except Problem as problem:
+                await self._refuse(problem, scope, _nothing_more, send)
+                return True
+
+        state_of(scope)["refused_since"] = refused_since
         await self._app(scope, receive, send)
 
     async def _caller(self, authorization: str | None) -> Caller:
@@ -93,6 +108,11 @@ class SignIn:
         if problem.code != "auth.missing":  # RFC 6750: no error code if no token was given
             challenge += f', error="invalid_token", error_description="{problem.message}"'
         return [(b"www-authenticate", challenge.encode())]
+
+
+async def _nothing_more() -> Message:
+    """The body was read already."""
+    return {"type": "http.disconnect"}
 
 
 def _authorization(scope: Scope) -> str | None:

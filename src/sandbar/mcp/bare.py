@@ -23,7 +23,14 @@ from starlette.requests import Request
 from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.instructions import instructions_for
 from sandbar.mcp.server import McpServer, wrong_params
-from sandbar.mcp.wire import DEFAULT_VERSION, OLD_VERSIONS, dumped, failed, protocol_error
+from sandbar.mcp.wire import (
+    DEFAULT_VERSION,
+    OLD_VERSIONS,
+    code_in,
+    dumped,
+    failed,
+    protocol_error,
+)
 
 Notify = Callable[[dict[str, Any]], Awaitable[None]]
 
@@ -93,6 +100,8 @@ async def greet(server: McpServer, exchange: Exchange, message: dict[str, Any]) 
         wish = types.InitializeRequestParams.model_validate(params, by_name=False).protocol_version
     except ValidationError:
         error = protocol_error(wrong_params(), exchange.version, exchange.request_id)
+        if exchange.record is not None:
+            exchange.record.fail(code_in(error))
         return failed(message["id"], error)
     options = server.sdk.create_initialization_options()
     result = {

@@ -52,7 +52,7 @@ from sandbar.mcp.frames import (
     send_bytes,
     send_json,
 )
-from sandbar.mcp.recording import admitted
+from sandbar.mcp.recording import admitted, ignore
 from sandbar.mcp.server import McpServer
 from sandbar.mcp.service import Service
 from sandbar.mcp.sessions import IDLE_S, Transports
@@ -63,6 +63,7 @@ from sandbar.mcp.wire import (
     INVALID_REQUEST,
     OLD_VERSIONS,
     PARSE_ERROR,
+    code_in,
     failed,
     protocol_error,
 )
@@ -286,6 +287,7 @@ class Endpoint:
         if not await admitted(scope, send, message["method"], message, version):
             return
         if "id" not in message:
+            ignore(scope, message["method"])
             await send_bytes(send, b"", 202, [])
             return
         scope = {**scope, "state": {**scope["state"], "road": "bare"}}
@@ -311,6 +313,8 @@ class Endpoint:
                 if isinstance(problem, MCPError)
                 else protocol_error(problem, exchange.version, exchange.request_id)
             )
+            if exchange.record is not None:
+                exchange.record.fail(code_in(error))
             await send_json(send, failed(message["id"], error))
 
     async def _answer(

@@ -72,7 +72,7 @@ def exchange_of(ctx: ServerRequestContext[Any, Any], service: Any) -> Exchange:
     if ctx.request is None:
         return Exchange(
             service.local_caller,
-            service.database(service.local_caller.workspace),
+            service.database(service.local_caller),
             "stdio",
             ctx.protocol_version,
             "portable",
@@ -90,7 +90,7 @@ def exchange_in(scope: Any, service: Any, version: str) -> Exchange:
     road: Road = state.get("road", "bare")
     return Exchange(
         caller,
-        service.database(caller.workspace),
+        service.database(caller),
         road,
         version,
         spelling_of(road, query),

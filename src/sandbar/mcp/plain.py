@@ -35,7 +35,7 @@ from sandbar.mcp.envelopes import (
 from sandbar.mcp.exchange import Exchange, exchange_in
 from sandbar.mcp.folding import Fold
 from sandbar.mcp.frames import Receive, Scope, Send, gone, send_bytes, send_json
-from sandbar.mcp.recording import admitted
+from sandbar.mcp.recording import admitted, ignore
 from sandbar.mcp.server import Face, McpServer, wrong_params
 from sandbar.mcp.service import Service
 from sandbar.mcp.tools import SAID_SO, failure, shown
@@ -115,6 +115,7 @@ class PlainEndpoint:
         if is_modern:
             await self._modern({**scope, "headers": headers}, body, receive, send)
         elif "id" not in message:
+            ignore(scope, message["method"])
             await send_bytes(send, b"", 202, [])
         else:
             exchange = exchange_in(scope, self._service, version)

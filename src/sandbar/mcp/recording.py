@@ -31,6 +31,9 @@ class Record(Protocol):
     def open(self, method: str, verb: str | None = None) -> None:
         """Say what is asked for."""
 
+    async def is_refused_now(self) -> bool:
+        """Whether its caller is let in no more, which is answered already."""
+
     async def admit(self) -> None:
         """Go on only if the caller has not asked too often."""
 
@@ -53,6 +56,10 @@ class OwnRecord:
 
     def open(self, method: str, verb: str | None = None) -> None:
         """It is open from the start."""
+
+    async def is_refused_now(self) -> bool:
+        """Nobody signs in here."""
+        return False
 
     async def admit(self) -> None:
         """Whoever starts us on their own file is not limited."""
@@ -87,6 +94,13 @@ def tool_of(method: str, params: Any) -> str | None:
     return name if verb is None else verb.name
 
 
+def ignore(scope: Scope, method: str) -> None:
+    """A message without an id asks for no answer; only what is a notification went well."""
+    record: Record | None = scope["state"].get("record")
+    if record is not None and not method.startswith("notifications/"):
+        record.fail("request.refused")
+
+
 async def admitted(
     scope: Scope, send: Send, method: str, message: dict[str, Any] | None, version: str
 ) -> bool:
@@ -94,6 +108,8 @@ async def admitted(
     record: Record | None = scope["state"].get("record")
     if record is None:
         return True
+    if await record.is_refused_now():
+        return False
     record.open(method, tool_of(method, (message or {}).get("params")))
     try:
         await record.admit()

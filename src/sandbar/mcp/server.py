@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import anyio
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
@@ -193,6 +194,12 @@ class McpServer:
                 record.fail(code_in(error))
                 await self._settled(ctx, record)
             raise
+        except anyio.get_cancelled_exc_class():
+            if isinstance(record, OwnRecord):  # over HTTP the gate sees to it
+                with anyio.CancelScope(shield=True):
+                    record.fail("client.gone")
+                    await record.settle()
+            raise
         if record is not None:
             await self._settled(ctx, record)
         return result
@@ -202,7 +209,7 @@ class McpServer:
             found: Record | None = ctx.request.scope["state"].get("record")
             return found
         caller = self.service.local_caller
-        database = self.service.database(caller.workspace)
+        database = self.service.database(caller)
         own = OwnRecord(database, caller, ctx.method, tool_of(ctx.method, ctx.params))
         OWN.set(own)
         return own

@@ -36,12 +36,12 @@ class Service:
         """What seals the state that clients carry for us, on every server of this database."""
         return self._database.workspace.credentials.shared_key()
 
-    def database(self, workspace: str) -> Database:
+    def database(self, caller: Caller) -> Database:
         """The workspace of an identified caller."""
-        return self._database.in_workspace(workspace)
+        return self._database.of(caller)
 
     def _changed_at(self, workspace: str, id: int) -> int:
-        return self.database(workspace).workspace.get(id).t
+        return self._database.in_workspace(workspace).workspace.get(id).t
 
     async def read(self, exchange: Exchange, work: Callable[[], T]) -> T:
         """Do something that may take a while; what it writes takes the row of the audit along."""

@@ -68,6 +68,8 @@ async def _serve(
         await send_json(send, body, 429, (b"retry-after", _RETRY_AFTER_S))
         return
     try:
+        if exchange.record is not None:
+            await exchange.record.settle()  # its answer begins now, and may last for days
         await begin_stream(send)
         await send_part(send, KEEP_ALIVE if first is None else frame(first))
         async with anyio.create_task_group() as tasks:

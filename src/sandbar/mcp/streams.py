@@ -181,13 +181,22 @@ class Streams:
                     self._subscriptions[workspace] = await anyio.to_thread.run_sync(
                         self._hub.subscribe, workspace, self._hear
                     )
-            is_told = not stream.is_closed
+            # Whatever ended the caller's right before there was anybody to hear of it.
+            is_told = not stream.is_closed and await anyio.to_thread.run_sync(
+                self._still_holds, stream.caller
+            )
         finally:
-            if not is_told:  # its client hung up meanwhile
+            if not is_told:  # its client hung up meanwhile, or may not listen any more
                 self.close(stream)
         if is_told:
             self._expire(stream)
         return True
+
+    def _still_holds(self, caller: Caller) -> bool:
+        try:
+            return all(self._changed_at(caller.workspace, id) == t for id, t in caller.rests_on)
+        except Problem:
+            return False
 
     def close(self, stream: Stream) -> None:
         """Tell a stream no more; the last one out lets the hub rest."""
@@ -247,7 +256,7 @@ class Streams:
             self._tell(news, changed)
             return
         callers = [stream.caller for stream in self._open.get(news.workspace, ())]
-        accounts = {id for one in callers for id in one.rests_on}
+        accounts = {id for one in callers for id, _ in one.rests_on}
         if _may_be_anything(news):
             self._tell(news, accounts)
             return
@@ -266,7 +275,7 @@ class Streams:
 
     def _tell(self, news: News, touched: set[int]) -> None:
         for stream in list(self._open.get(news.workspace, ())):
-            if not touched.isdisjoint(stream.caller.rests_on):
+            if any(id in touched for id, _ in stream.caller.rests_on):
                 self.close(stream)  # the client signs in again, if it still can
             else:
                 stream.note(news)

@@ -62,7 +62,7 @@ async def ask_session(service: Service, connection: Any, caller: Caller, task: T
     await anyio.sleep(_OWN_MOVE_S)
     if not can_be_asked(connection) or task.process_id not in connection.state[BEGUN]:
         return
-    database = service.database(caller.workspace)
+    database = service.database(caller)
 
     def look() -> Task:
         tasks = database.tasks(caller)

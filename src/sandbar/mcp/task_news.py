@@ -55,7 +55,7 @@ class TaskNews:
 
     def _read(self, ids: list[int]) -> list[Task]:
         caller = self._stream.caller
-        database = self._service.database(caller.workspace)
+        database = self._service.database(caller)
         tasks = database.tasks(caller)
         found = []
         for id in ids:

@@ -43,12 +43,12 @@ class ToolLists:
     """The lists of one workspace, each made once per generation of its metamodel."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = database
         self._made: dict[_Key, list[Tool]] = {}
 
     def tools(self, caller: Caller, listing: Listing, spelling: Spelling) -> list[Tool]:
         """The tools that this caller sees, in a fixed order."""
-        offer = self._database.offer
+        offer = self.database.offer
         key = _Key(offer.generation, caller.rights, listing, spelling)
         made = self._made.get(key)
         if made is None:
@@ -59,13 +59,13 @@ class ToolLists:
         return made
 
     def _make(self, caller: Caller, listing: Listing, spelling: Spelling) -> list[Tool]:
-        schema = self._database.guarded(caller).schema()
-        verbs = self._database.offer.catalogue.visible_to(caller)
+        schema = self.database.guarded(caller).schema()
+        verbs = self.database.offer.catalogue.visible_to(caller)
         if listing == "core":
             verbs = [verb for verb in verbs if verb.is_core]
         if listing not in ("full", "all"):
             verbs = [verb for verb in verbs if not verb.is_housekeeping]
-        db = self._database.guarded(caller, self._database.offer.catalogue.find(_CLASS_TOOLS))
+        db = self.database.guarded(caller, self.database.offer.catalogue.find(_CLASS_TOOLS))
         known = _known_classes(schema, db)
         tools = [] if listing == "classes" else [_tool(v, listing, spelling, known) for v in verbs]
         if listing in ("classes", "all") and db.may_create:

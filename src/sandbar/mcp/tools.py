@@ -69,7 +69,7 @@ class Tools:
         self._lists: dict[str, ToolLists] = {}
         self._with_headers: dict[str, dict[str, Any]] = {}
         self._known_packs: set[str] = set()
-        self._learn(service.database(service.local_caller.workspace).offer)
+        self._learn(service.database(service.local_caller).offer)
 
     # --- listing -----------------------------------------------------------------------------
 
@@ -77,7 +77,9 @@ class Tools:
         """All tools that the caller sees."""
         workspace = exchange.caller.workspace
         self._learn(exchange.database.offer)
-        lists = self._lists.setdefault(workspace, ToolLists(exchange.database))
+        lists = self._lists.get(workspace)
+        if lists is None or lists.database is not exchange.database:  # a new one of that name
+            lists = self._lists[workspace] = ToolLists(exchange.database)
         if self._only is None:
             return lists.tools(exchange.caller, exchange.listing, exchange.spelling)
         tools = lists.tools(exchange.caller, "default", exchange.spelling)

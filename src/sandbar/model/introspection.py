@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar, cast
 
+from sandbar.errors import NotFound
 from sandbar.model.bootstrap import dump_metamodel
 from sandbar.model.expressions import binding
 from sandbar.model.json_schema import class_schema, property_schema
+from sandbar.model.naming import unknown_entity
 from sandbar.model.properties import Property
 from sandbar.model.results import Entity
 from sandbar.model.schema import Class, Schema
@@ -165,6 +167,10 @@ class Introspection:
             for name, value in entity.slots.items()
             if name in slots
         }
+
+    def unknown_entity(self, named: Any) -> NotFound:
+        """The answer to a name that names nothing, for whoever is to believe that it does."""
+        return unknown_entity(self._schema, named)
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` makes of this metamodel: made once and kept as long as this generation is."""
