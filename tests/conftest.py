@@ -3,14 +3,18 @@
 `postgres_url`    the superuser's address of a real PostgreSQL server, one per run of pytest
 `postgres_server` the server itself
 `fresh_postgres`  the address of an empty database of its own, dropped after the test
+`say`             prints a figure, also in the closing report
+`seed`            what every random choice of a test comes from; it is printed
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +23,8 @@ from hypothesis import settings
 from tests.house.summary import write_figures
 from tests.postgres_server import PostgresServer, new_directory
 from tests.postgres_supervisor import READY_FILE
+
+Say = Callable[[str], None]
 
 # The controller of a parallel run makes the place, its workers inherit the variables.
 _DIRECTORY = "SANDBAR_TESTS_POSTGRES_DIRECTORY"
@@ -116,3 +122,22 @@ def fresh_postgres(postgres_server: PostgresServer) -> Iterator[str]:
     url = postgres_server.create_database()
     yield url
     postgres_server.drop_database(url)
+
+
+@pytest.fixture
+def say(record_property: Callable[[str, object], None]) -> Say:
+    """Print a figure, also in the closing report."""
+
+    def line(text: str) -> None:
+        sys.stdout.write(text + "\n")
+        record_property("figure", text)
+
+    return line
+
+
+@pytest.fixture
+def seed(say: Say) -> str:
+    """What every random choice of a test comes from."""
+    seed = os.environ.get("SANDBAR_SEED") or secrets.token_hex(4)
+    say(f"seed {seed}")
+    return seed

@@ -7,9 +7,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,8 +16,6 @@ from sandbar.store.postgres.install import install
 from tests.audit.vandal import PostgresVandal, SqliteVandal, Vandal
 from tests.postgres_server import PostgresServer
 from tests.store.conftest import Place
-
-Say = Callable[[str], None]
 
 
 class OwnedPlace(Place):
@@ -59,22 +54,3 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OwnedPlace
     place = OwnedPlace(request.param, address, owner)
     yield place
     place.close()
-
-
-@pytest.fixture
-def say(record_property: Callable[[str, object], None]) -> Say:
-    """Print a figure."""
-
-    def line(text: str) -> None:
-        sys.stdout.write(text + "\n")
-        record_property("figure", text)
-
-    return line
-
-
-@pytest.fixture
-def seed(say: Say) -> str:
-    """What every random choice of a test comes from."""
-    seed = os.environ.get("SANDBAR_SEED") or secrets.token_hex(4)
-    say(f"seed {seed}")
-    return seed

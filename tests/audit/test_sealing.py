@@ -12,8 +12,9 @@ from sandbar import clock
 from sandbar.audit import Journal, Verdict, export, head_of, verify
 from sandbar.audit.sealing import SEAL_ROWS_MAX, Sealer, seal_rows
 from sandbar.store.api import Store
-from tests.audit.conftest import OwnedPlace, Say
+from tests.audit.conftest import OwnedPlace
 from tests.audit.logs import random_note, write_rows
+from tests.conftest import Say
 from tests.store.conftest import new_workspace
 
 MANY = 20_000
@@ -78,7 +79,7 @@ def test_workspaces_without_requests_get_no_seals(place: OwnedPlace) -> None:
     assert store.trail.last_seal(empty) is None
     verdict = verify(store.trail, empty)
     assert (verdict.is_intact, verdict.rows, verdict.seals, verdict.head) == (True, 0, 0, None)
-    assert list(export(store.trail, empty))[-1]["head"] is None
+    assert list(export(store.trail, empty, "empty"))[-1]["head"] is None
 
 
 def test_what_a_killed_run_left_is_adopted(place: OwnedPlace, say: Say) -> None:
@@ -176,7 +177,7 @@ def test_a_long_log_is_verified_in_pages(place: OwnedPlace, say: Say) -> None:
     tracemalloc.start()
     told: list[int] = []
     verify(store.trail, ws, progress=told.append)
-    lines = sum(1 for _ in export(store.trail, ws))
+    lines = sum(1 for _ in export(store.trail, ws, "main"))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert lines == rows + verdict.seals + 1

@@ -10,9 +10,10 @@ import pytest
 from sandbar.audit import Verdict, head_of, verify, verifying
 from sandbar.store.api import Store
 from tests.audit.attacks import ATTACKS, NEED_HEAD, Attack
-from tests.audit.conftest import OwnedPlace, Say
+from tests.audit.conftest import OwnedPlace
 from tests.audit.logs import Written, write_log
 from tests.audit.vandal import RawLog, Vandal
+from tests.conftest import Say
 
 TIMES = 3  # each attack, at as many places
 LONG_TIMES = 60

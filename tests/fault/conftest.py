@@ -9,17 +9,12 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from sandbar.store.postgres.install import install
 from tests.fault.zygote import Zygote
-
-Say = Callable[[str], None]
 
 
 @pytest.fixture(scope="session")
@@ -27,25 +22,6 @@ def zygote() -> Iterator[Zygote]:
     """One for all tests of a worker."""
     with Zygote() as zygote:
         yield zygote
-
-
-@pytest.fixture
-def say(record_property: Callable[[str, object], None]) -> Say:
-    """Print a figure."""
-
-    def line(text: str) -> None:
-        sys.stdout.write(text + "\n")
-        record_property("figure", text)
-
-    return line
-
-
-@pytest.fixture
-def seed(say: Say) -> str:
-    """What every random choice of a test comes from."""
-    seed = os.environ.get("SANDBAR_SEED") or secrets.token_hex(4)
-    say(f"seed {seed}")
-    return seed
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ import pytest
 
 from sandbar.access import add_account, mint
 from sandbar.database import open_database
+from tests.conftest import Say
 from tests.fault.audit_checks import Found, Verdict, judge, look
 from tests.fault.audit_client import CLASS, MARK, ROADS, Client, Memory, Tokens
-from tests.fault.conftest import Say
 from tests.live_server import LiveServer
 
 ANSWERS_BETWEEN = 60  # at least, before the next kill

@@ -9,7 +9,7 @@ import pytest
 
 import sandbar
 from sandbar.database import Database
-from tests.fault.conftest import Say
+from tests.conftest import Say
 from tests.fault.load import prepare
 from tests.fault.zygote import Child, Zygote
 

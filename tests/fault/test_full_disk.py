@@ -20,7 +20,7 @@ import pytest
 
 import sandbar
 from sandbar.errors import Problem, Unavailable
-from tests.fault.conftest import Say
+from tests.conftest import Say
 from tests.fault.load import prepare
 from tests.fault.tables import sqlite_tables
 

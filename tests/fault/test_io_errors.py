@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fault.conftest import Say
+from tests.conftest import Say
 from tests.fault.io_errors import Failures
 from tests.fault.zygote import Zygote
 

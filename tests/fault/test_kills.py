@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import sandbar
-from tests.fault.conftest import Say
+from tests.conftest import Say
 from tests.fault.journal import Journal, read_journal
 from tests.fault.tables import Tables, postgres_tables, sqlite_tables
 from tests.fault.verdict import Verdict, judge

@@ -24,7 +24,7 @@ from sandbar.errors import Problem, Unavailable
 from sandbar.store.batch import InDoubt
 from sandbar.store.postgres import connection, session
 from sandbar.store.postgres.install import install
-from tests.fault.conftest import Say
+from tests.conftest import Say
 from tests.fault.load import prepare
 from tests.fault.tables import postgres_tables
 from tests.postgres_server import PostgresServer, new_directory

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Say
 from tests.fault.checker import Report, check
-from tests.fault.conftest import Say
 from tests.fault.lists import final_lists, open_all, prepare, read_histories
 from tests.fault.zygote import Zygote
 

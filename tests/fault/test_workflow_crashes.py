@@ -10,7 +10,7 @@ import pytest
 import sandbar
 from sandbar.workflow import ProcessView
 from sandbar.workflow.driving import CRASHES_MAX
-from tests.fault.conftest import Say
+from tests.conftest import Say
 from tests.fault.workflow_crasher import FATAL, INNOCENT, PRINCIPAL, serve
 from tests.fault.zygote import Zygote
 

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 import sandbar
-from tests.fault.conftest import Say
+from tests.conftest import Say
 from tests.fault.workflow_checks import (
     Broken,
     Evidence,

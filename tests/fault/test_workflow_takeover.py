@@ -21,7 +21,7 @@ import pytest
 import sandbar
 from sandbar.database import Database
 from sandbar.workflow.worker import LEASE_S
-from tests.fault.conftest import Say
+from tests.conftest import Say
 from tests.fault.workflow_checks import gather, judge, postgres_jobs
 from tests.fault.workflow_server import PRINCIPAL, prepare
 from tests.fault.zygote import Child, Zygote

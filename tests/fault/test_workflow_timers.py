@@ -16,7 +16,7 @@ from sandbar import clock
 from sandbar.database import Database
 from sandbar.workflow import Workflows
 from sandbar.workflow.worker import LEASE_S
-from tests.fault.conftest import Say
+from tests.conftest import Say
 from tests.fault.workflow_checks import Job, postgres_jobs, sqlite_jobs
 from tests.fault.workflow_server import PRINCIPAL, handlers, prepare
 from tests.fault.zygote import Child, Zygote

@@ -6,10 +6,7 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,8 +14,6 @@ import pytest
 from sandbar.store.postgres.install import install
 from tests.limits.fleet import Fleet, fleet_on
 from tests.postgres_server import PostgresServer
-
-Say = Callable[[str], None]
 
 
 @pytest.fixture(scope="package")
@@ -49,22 +44,3 @@ def fleet(request: pytest.FixtureRequest) -> Fleet:
     """The servers of each store in turn."""
     found: Fleet = request.getfixturevalue("one" if request.param == "sqlite" else "four")
     return found
-
-
-@pytest.fixture
-def say(record_property: Callable[[str, object], None]) -> Say:
-    """Print a figure, also in the closing report."""
-
-    def line(text: str) -> None:
-        sys.stdout.write(text + "\n")
-        record_property("figure", text)
-
-    return line
-
-
-@pytest.fixture
-def seed(say: Say) -> str:
-    """What a test's names come from."""
-    seed = os.environ.get("SANDBAR_SEED") or secrets.token_hex(4)
-    say(f"seed {seed}")
-    return seed

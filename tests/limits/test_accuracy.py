@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tests.limits.conftest import Say
+from tests.conftest import Say
 from tests.limits.fleet import Fleet, fleet_on
 from tests.limits.oracle import Bucket, Judgement, Seen, judge, total
 from tests.limits.traffic import Stream, bursts, run, steady

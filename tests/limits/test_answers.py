@@ -11,7 +11,7 @@ import pytest
 
 from sandbar.access import add_account
 from sandbar.model import Create, Update
-from tests.limits.conftest import Say
+from tests.conftest import Say
 from tests.limits.fleet import Fleet
 from tests.limits.traffic import Client, Stream, Told, run
 

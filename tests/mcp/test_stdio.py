@@ -57,3 +57,32 @@ async def test_news_from_another_process(tmp_path: Path) -> None:
                 async for event in events:
                     assert type(event).__name__ == "ToolsListChanged"
                     break
+
+
+async def test_what_was_asked_before_the_end_is_answered(tmp_path: Path) -> None:
+    path = tmp_path / "pipe.db"
+    with await anyio.to_thread.run_sync(sandbar.open, path) as db:
+        await anyio.to_thread.run_sync(db.load_pack, "zorp")
+    greeting = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "pipe", "version": "1"}}
+    find = {"name": "sandbar_entity_find", "arguments": {"entity": "dt/Class"}}
+    search = {"name": "sandbar_search_text", "arguments": {"query": "boot"}}
+    messages: list[dict[str, object]] = [
+        {"id": 1, "method": "initialize", "params": {"capabilities": {}, **greeting}},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": find},
+        {"id": 3, "method": "tools/call", "params": search},
+    ]
+    text = "".join(json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in messages)
+    command = [_SANDBAR, "stdio", "--database", str(path)]
+    with anyio.fail_after(60):
+        done = await anyio.run_process(command, input=text.encode())
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {one["id"]: "result" in one for one in answers if "id" in one} == {
+        1: True,
+        2: True,
+        3: True,
+    }
+    with await anyio.to_thread.run_sync(sandbar.open, path) as db:
+        rows = db.journal.trail.rows(db.workspace.number, limit=100)
+    asked = sorted(row.verb or row.method for row in rows if row.surface == "stdio")
+    assert asked == ["entity.find", "initialize", "notifications/initialized", "search.text"]

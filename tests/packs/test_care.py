@@ -278,8 +278,8 @@ def test_a_tool_that_looks_for_the_id_would_be_caught(
     care: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control of the test above: such a tool tells what exists from what does not."""
-    from_all = "sandbar.packs.care.families.LovedOnes.named"
-    monkeypatch.setattr(from_all, lambda self, id: care.get(id))
+    from_all = "sandbar.packs.care.code.loved_one"
+    monkeypatch.setattr(from_all, lambda context, family, id: care.get(id))
     assert len(answers_to_foreign_ids(care, owner(care))) > 1
 
 
@@ -328,14 +328,38 @@ def test_only_the_own_part_of_the_index_is_read(
     assert all(drive.low is not None and drive.high is not None for drive in ends)
 
 
-def test_a_family_that_is_very_large_is_told_in_part(care: Workspace) -> None:
+def enlarge(care: Workspace, by: int) -> None:
+    """Let Chidi's family care for more people."""
     more = [
         Create(
             class_="care/LovedOne",
             slots={"loved-one/name": f"No {n}", "loved-one/family": "family/okafor"},
         )
-        for n in range(100)
+        for n in range(by)
     ]
     care.transact(more, principal="test")
+
+
+@pytest.mark.parametrize("at_once", [1000, 50])
+def test_everybody_in_a_large_family_can_be_asked_for(
+    care: Workspace, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    """Also those who are not listed, be it in one page or in several."""
+    monkeypatch.setattr("sandbar.packs.care.families._AT_ONCE", at_once)
+    enlarge(care, 121)
+    everybody = care.query("care/LovedOne", {"loved-one/family": "family/okafor"}, limit=1000).items
+    assert len(everybody) == 122
+    db = chidi(care)
+    for one in everybody:
+        record(care, one.entity_id, NOON)
+        (event, *_) = run(db, "list_care_events", lovedOneId=one.entity_id).events
+        assert event.loved_one_id == str(one.entity_id)
+        with pytest.raises(Forbidden):
+            run(owner(care), "list_care_events", lovedOneId=one.entity_id)
+    assert len(answers_to_foreign_ids(care, owner(care))) == 1
+
+
+def test_a_family_that_is_very_large_is_told_in_part(care: Workspace) -> None:
+    enlarge(care, 100)
     found = told(run(chidi(care), "list_loved_ones"))
     assert (len(found["lovedOnes"]), found["more"]) == (100, True)

@@ -16,15 +16,12 @@ from typing import NamedTuple
 import pytest
 
 from sandbar.store.postgres.install import install
-from tests.fault.conftest import Say, say, seed
 from tests.postgres_server import PostgresServer
 from tests.tenancy.attacker import Attacker
 from tests.tenancy.canaries import Canaries
 from tests.tenancy.fingerprint import fingerprint
 from tests.tenancy.victim import Loot, planted
 from tests.tenancy.world import World, opened_world
-
-__all__ = ["Say", "say", "seed"]
 
 
 class Address(NamedTuple):

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from sandbar.model import Workspace
+from tests.conftest import Say
 from tests.tenancy.attacker import Attempt
-from tests.tenancy.conftest import Arena, Say
+from tests.tenancy.conftest import Arena
 from tests.tenancy.playing import Player, steady
 
 PAIRS = 500

@@ -19,9 +19,9 @@ import pytest
 from sandbar.access import add_account, install_access
 from sandbar.database import Database, open_database
 from sandbar.store.postgres.install import install
+from tests.conftest import Say
 from tests.mcp.served import MODERN, Served, running
 from tests.postgres_server import PostgresServer
-from tests.tenancy.conftest import Say
 from tests.tenancy.connections import Shared, begin_session, envelope
 from tests.tenancy.world import LIMIT_SLOT, open_workspace
 

@@ -15,8 +15,9 @@ import pytest
 from sandbar.database import Database
 from sandbar.errors import NotFound
 from sandbar.model import Workspace
+from tests.conftest import Say
 from tests.tenancy.attacker import Attempt
-from tests.tenancy.conftest import Arena, Say
+from tests.tenancy.conftest import Arena
 from tests.tenancy.playing import Player, play
 from tests.tenancy.world import OWNER, PLAYERS
 

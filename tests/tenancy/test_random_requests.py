@@ -18,12 +18,13 @@ from sandbar.access import add_account
 from sandbar.mcp.server import McpServer
 from sandbar.mcp.service import Service
 from sandbar.store.postgres.install import install
+from tests.conftest import Say
 from tests.mcp.listening import Ear, open_sse, streaming
 from tests.mcp.served import MODERN, Served, running
 from tests.postgres_server import PostgresServer
 from tests.tenancy.attacker import Attacker
 from tests.tenancy.canaries import Canaries
-from tests.tenancy.conftest import Address, Say
+from tests.tenancy.conftest import Address
 from tests.tenancy.fingerprint import fingerprint
 from tests.tenancy.requests import _META, PATHS, ROADS, Clients, Requests, Sent
 from tests.tenancy.victim import Loot, planted

@@ -17,9 +17,10 @@ from psycopg import errors, sql
 
 from sandbar.store.postgres.connection import Connection, open_writer
 from sandbar.store.postgres.install import install
+from tests.conftest import Say
 from tests.postgres_server import PostgresServer
 from tests.tenancy.canaries import Canaries
-from tests.tenancy.conftest import Address, Arena, Say
+from tests.tenancy.conftest import Address, Arena
 from tests.tenancy.fingerprint import fingerprint
 from tests.tenancy.playing import play
 from tests.tenancy.row_security import (

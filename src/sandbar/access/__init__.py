@@ -8,6 +8,7 @@ from sandbar.access.accounts import (
     revoke,
     set_role,
 )
+from sandbar.access.admission import MINTED_PACE
 from sandbar.access.again import caller_again, remembered
 from sandbar.access.callers import Access, Caller, Limit, Role, Via, local_caller
 from sandbar.access.guard import (
@@ -21,6 +22,7 @@ from sandbar.access.guarded import Guarded
 from sandbar.access.keyring import Key, Minted, list_keys, mint, revoke_key, rotate
 from sandbar.access.keys import KEY_PREFIX
 from sandbar.access.metamodel import install_access
+from sandbar.access.principals import find_owner, short_name
 from sandbar.access.processes import ProcessGuard, kept_classes
 from sandbar.access.rights import Grant, Rights
 from sandbar.access.scope import refuse_outside
@@ -33,7 +35,9 @@ from sandbar.access.workspaces import (
     check_deletable,
     create_workspace,
     delete_workspace,
+    entity_count,
     suspend_workspace,
+    view_of,
     views_of,
     workspace_names,
 )
@@ -41,6 +45,7 @@ from sandbar.access.workspaces import (
 __all__ = [
     "KEY_PREFIX",
     "METAMODEL",
+    "MINTED_PACE",
     "Access",
     "Account",
     "Caller",
@@ -65,6 +70,8 @@ __all__ = [
     "create_workspace",
     "delete_workspace",
     "effects_guard",
+    "entity_count",
+    "find_owner",
     "install_access",
     "is_protected",
     "kept_classes",
@@ -82,9 +89,11 @@ __all__ = [
     "revoke_key",
     "rotate",
     "set_role",
+    "short_name",
     "sign_in",
     "sign_in_at_once",
     "suspend_workspace",
+    "view_of",
     "views_of",
     "workspace_names",
 ]

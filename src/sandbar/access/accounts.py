@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
 from sandbar import clock
@@ -20,18 +24,21 @@ from sandbar.access.metamodel import (
     SERVICE_NAME,
     install_access,
 )
+from sandbar.access.narrowing import pace_slots
 from sandbar.access.principals import (
     LOCAL,
     each_of,
+    each_principal,
     find_account,
-    find_user,
+    find_principal,
     known_role,
+    new_service_name,
     principal_name,
     service_name,
     short_name,
 )
 from sandbar.errors import Conflict, NotFound
-from sandbar.model import Create, Entity, Operation, Update, Workspace
+from sandbar.model import Create, Entity, Operation, Update, Workspace, did_you_mean
 
 __all__ = [
     "Account",
@@ -75,33 +82,38 @@ def add_account(
     api_key: str | None = None,
     role: str = "writer",
     *,
+    rate_limit: int | None = None,
+    burst: int | None = None,
     prefix: str = KEY_PREFIX,
     principal: str = LOCAL,
 ) -> NewAccount:
     """Make an account with the chosen key, or with a minted one, which bears the account's name.
 
     An account that was revoked is given the new key and is active again; its old keys are not.
+    `rate_limit` is in requests a minute, 0 for none; it counts for each key of the account.
     """
-    full_name = service_name(name)
+    full_name = new_service_name(name)
     minted = mint_key(prefix) if api_key is None else None
     chosen = None if api_key is None else check_chosen_key(api_key)
+    pace = pace_slots(rate_limit, burst)
     install_access(workspace)
 
     def work() -> int:
         roles = [known_role(workspace, role)]
         known = find_account(workspace, full_name)
         if known is None:
-            operation: Operation = _creation(full_name, chosen, roles)
+            operation: Operation = _creation(full_name, chosen, roles, pace)
         elif known.get(ACTIVE) is True:
             raise Conflict(
                 "account.exists",
                 f"there is an account {full_name} already",
                 hint="revoke it first to give it a new key, or choose another name;"
-                f" `sandbar key mint --user {name}` gives it one more",
+                f" `sandbar key mint --name NAME --user {shlex.quote(full_name)}` gives it one"
+                " more",
             )
         else:
             end_keys_of(workspace, known, principal=principal)
-            slots = {ACTIVE: True, ROLES: roles, API_KEY: chosen, EXPIRES_AT: None}
+            slots = {ACTIVE: True, ROLES: roles, API_KEY: chosen, EXPIRES_AT: None, **pace}
             operation = Update(entity=known.entity_id, set=slots)
         written = workspace.transact([operation], principal=principal)
         if minted is not None:
@@ -172,26 +184,30 @@ def role_of(entity: Entity) -> Role | None:
     return next((role for role in ROLES_BY_STRENGTH if role in held), None)
 
 
-def _creation(full_name: str, chosen: str | None, roles: list[str]) -> Create:
-    slots = {
+def _creation(
+    full_name: str, chosen: str | None, roles: list[str], pace: Mapping[str, int | None]
+) -> Create:
+    slots: dict[str, Any] = {
         SERVICE_NAME: full_name,
         ACTIVE: True,
         ROLES: roles,
         CREATED_AT: clock.instant_text(clock.now_us()),
     }
-    return Create(
-        class_=SERVICE_ACCOUNT, slots=slots if chosen is None else slots | {API_KEY: chosen}
-    )
+    said = {API_KEY: chosen, **pace}
+    slots |= {slot: value for slot, value in said.items() if value is not None}
+    return Create(class_=SERVICE_ACCOUNT, slots=slots)
 
 
 def _known_account(workspace: Workspace, name: str) -> Entity:
-    """The program of that name, or else the person."""
-    found = find_account(workspace, name) or find_user(workspace, name)
+    """The program or the person of that name."""
+    found = find_principal(workspace, name)
     if found is None:
+        names = [principal_name(one) for one in each_principal(workspace)]
+        near = did_you_mean(name, [*names, *map(short_name, names)])
         raise NotFound(
             "account.unknown",
-            f"there is no account {service_name(name)}",
-            hint="`sandbar account list` lists them",
+            f"neither a program nor a person is called {name[:80]}",
+            hint=near or "`sandbar account list` lists them",
         )
     return found
 
@@ -204,7 +220,8 @@ def _revoke_key(workspace: Workspace, key: str, principal: str) -> Account:
         raise NotFound(
             "key.unknown",
             "this key was not minted here",
-            hint="give the whole key, or the account's name to revoke the account",
+            hint="give the whole key; `sandbar key revoke NAME` takes its name, and"
+            " `sandbar account revoke NAME` ends an account",
         )
 
     def work() -> int:

@@ -60,6 +60,11 @@ def narrowing_slots(
     }
 
 
+def pace_slots(rate_limit: int | None, burst: int | None) -> dict[str, int | None]:
+    """How often the keys of somebody may ask, unless a key says otherwise."""
+    return {RATE_LIMIT: _number(rate_limit, 0), BURST: _number(burst, 1)}
+
+
 def _each(
     wishes: Wishes, argument: str, given: Sequence[str], check: Callable[[str], str]
 ) -> list[str | None] | None:

@@ -19,7 +19,7 @@ from sandbar.access.metamodel import (
     USER,
     USER_NAME,
 )
-from sandbar.errors import NotFound
+from sandbar.errors import Conflict, Incorrect, NotFound
 from sandbar.keywords import parse_keyword
 from sandbar.model import Entity, Workspace, did_you_mean
 
@@ -37,6 +37,32 @@ def service_name(name: str) -> str:
 def user_name(name: str) -> str:
     """`anna` is short for `user/anna`."""
     return _in_namespace(name, _PEOPLE)
+
+
+def new_service_name(name: str) -> str:
+    """The name of a program that is to be made: not one that people have."""
+    full_name = service_name(name)
+    if full_name.startswith(f"{_PEOPLE}/"):
+        raise Incorrect(
+            "account.name",
+            f"{full_name[:80]} is a name for a person",
+            hint="`sandbar account add NAME --person` makes one; a program is called"
+            f" {_SERVICES}/NAME, or NAME for short",
+        )
+    return full_name
+
+
+def new_user_name(name: str) -> str:
+    """The name of a person who is to be made known: not one that programs have."""
+    full_name = user_name(name)
+    if full_name.startswith(f"{_SERVICES}/"):
+        raise Incorrect(
+            "account.name",
+            f"{full_name[:80]} is a name for a program",
+            hint=f"a person is called {_PEOPLE}/NAME, or NAME for short; without --person"
+            " `sandbar account add` makes a program",
+        )
+    return full_name
 
 
 def short_name(full_name: str) -> str:
@@ -59,9 +85,25 @@ def find_owner(workspace: Workspace) -> Entity | None:
     return _find(workspace, OWNS, OWNED)
 
 
+def find_principal(workspace: Workspace, name: str) -> Entity | None:
+    """The person or the program of that name; a short name that both have is refused."""
+    person, program = find_user(workspace, name), find_account(workspace, name)
+    if person is None or program is None or person.entity_id == program.entity_id:
+        return person or program
+    keyword = parse_keyword(name)
+    if keyword.startswith((f"{_PEOPLE}/", f"{_SERVICES}/")):
+        return person if keyword.startswith(f"{_PEOPLE}/") else program
+    names = f"{principal_name(person)} or {principal_name(program)}"
+    raise Conflict(
+        "account.ambiguous",
+        f"both a person and a program are called {name[:80]}",
+        hint=f"write {names}",
+    )
+
+
 def known_principal(workspace: Workspace, name: str) -> Entity:
-    """The person of that name, or else the program."""
-    found = find_user(workspace, name) or find_account(workspace, name)
+    """The person or the program of that name."""
+    found = find_principal(workspace, name)
     if found is not None:
         return found
     names = [principal_name(one) for one in each_principal(workspace)]
@@ -69,7 +111,9 @@ def known_principal(workspace: Workspace, name: str) -> Entity:
     raise NotFound(
         "user.unknown",
         f"there is nobody called {name[:80]} here",
-        hint=near or "`sandbar account list` lists them; `sandbar account add NAME` makes one",
+        hint=near
+        or "`sandbar account list` lists them; `sandbar account add NAME` makes a program, with"
+        " --person a person",
     )
 
 

@@ -4,6 +4,7 @@ until then they sign in with the keys that are minted for them."""
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any
 
 import msgspec
@@ -20,14 +21,15 @@ from sandbar.access.metamodel import (
     USER_NAME,
     install_access,
 )
+from sandbar.access.narrowing import pace_slots
 from sandbar.access.principals import (
     LOCAL,
     each_of,
     find_owner,
     find_user,
     known_role,
+    new_user_name,
     principal_name,
-    user_name,
 )
 from sandbar.access.wishes import Wishes
 from sandbar.errors import Conflict, Incorrect
@@ -56,19 +58,21 @@ def add_user(
     *,
     email: str | None = None,
     role: str = "writer",
+    rate_limit: int | None = None,
+    burst: int | None = None,
     principal: str = LOCAL,
 ) -> User:
     """Make a person known; whoever was revoked may sign in again, with keys minted from now on."""
     install_access(workspace)
     wishes = Wishes()
-    full_name = wishes.look("name", lambda: user_name(name)) or ""
+    full_name = wishes.look("name", lambda: new_user_name(name)) or ""
     wishes.look("email", lambda: check_email(email))
     role = wishes.look("role", lambda: known_role(workspace, role)) or role
+    pace = wishes.look("rate-limit", lambda: pace_slots(rate_limit, burst)) or {}
     wishes.refuse()
     now = clock.instant_text(clock.now_us())
-    slots: dict[str, Any] = {USER_NAME: full_name, ROLES: [role], CREATED_AT: now}
-    if email is not None:
-        slots[EMAIL] = email
+    said = {USER_NAME: full_name, ROLES: [role], CREATED_AT: now, EMAIL: email, **pace}
+    slots: dict[str, Any] = {slot: value for slot, value in said.items() if value is not None}
 
     def work() -> int:
         known = find_user(workspace, full_name)
@@ -78,12 +82,13 @@ def add_user(
             raise Conflict(
                 "user.exists",
                 f"{full_name} is known already",
-                hint=f"`sandbar key mint --name NAME --user {name}` gives them a key",
+                hint=f"`sandbar key mint --name NAME --user {shlex.quote(full_name)}`"
+                " gives them a key",
             )
         else:
             end_keys_of(workspace, known, principal=principal)
             operation = Update(
-                entity=known.entity_id, set={**slots, ACTIVE: True, EXPIRES_AT: None}
+                entity=known.entity_id, set={**slots, **pace, ACTIVE: True, EXPIRES_AT: None}
             )
         return workspace.transact([operation], principal=principal).entity_id
 
@@ -97,7 +102,7 @@ def name_owner(
     """Say who the owner of the workspace is; what is not given stays as it is."""
     install_access(workspace)
     wishes = Wishes()
-    full_name = None if name is None else wishes.look("owner", lambda: user_name(name))
+    full_name = None if name is None else wishes.look("owner", lambda: new_user_name(name))
     wishes.look("email", lambda: check_email(email))
     wishes.refuse()
     owner = find_owner(workspace)

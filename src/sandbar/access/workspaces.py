@@ -16,7 +16,7 @@ from sandbar.access.callers import Caller
 from sandbar.access.guard import protected_roots
 from sandbar.access.keyring import is_good
 from sandbar.access.metamodel import KEY, SUSPENDED, TITLE, WORKSPACE, install_access
-from sandbar.access.principals import each_of, find_owner, principal_name, user_name
+from sandbar.access.principals import each_of, find_owner, new_user_name, principal_name
 from sandbar.access.users import EMAIL, check_email, name_owner
 from sandbar.access.wishes import Wishes
 from sandbar.errors import Conflict, Forbidden, Incorrect, NotFound
@@ -24,6 +24,7 @@ from sandbar.model import Update, Workspace, did_you_mean
 
 NAME_MAX = 255
 METAMODEL = ("dt/Class", "dt/Property")
+_WORKFLOWS = ("workflow/Definition", "workflow/State", "workflow/Transition")
 _ROOT = "dt/Resource"
 
 
@@ -32,6 +33,9 @@ class Neighbours(Protocol):
 
     def names(self) -> list[str]:
         """Every workspace there is, by name."""
+
+    def home_of_server(self) -> str | None:
+        """The one that a server is at home in, where that can be told."""
 
     def open(self, name: str) -> Workspace:
         """One that exists."""
@@ -48,7 +52,7 @@ class WorkspaceView(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", o
 
     name: str
     owner: str | None
-    entities: int  # without the metamodel and what belongs to access
+    entities: int  # as entity_count says
     t: int
     keys: int  # that count
     suspended: bool
@@ -70,7 +74,7 @@ def create_workspace(
     wishes = Wishes()
     wishes.look("name", lambda: check_workspace_name(name))
     wishes.look("name", lambda: _refuse_known(neighbours, name))
-    wishes.look("owner", lambda: None if owner is None else user_name(owner))
+    wishes.look("owner", lambda: None if owner is None else new_user_name(owner))
     wishes.look("email", lambda: check_email(email))
     wishes.refuse()
     workspace = neighbours.create(name)
@@ -135,7 +139,13 @@ def check_deletable(neighbours: Neighbours, caller: Caller, name: str) -> Worksp
             "workspace.own",
             f"{name} is the workspace that you are in, and cannot be deleted from there",
             hint="delete it from another one: `sandbar workspace delete NAME --workspace OTHER`,"
-            " while no server serves it",
+            " while no server is at home in it",
+        )
+    if name == neighbours.home_of_server():
+        raise Conflict(
+            "workspace.served",
+            f"a server runs on this database, and {name} is where it is at home",
+            hint="stop the server first, or suspend the workspace instead",
         )
     return view_of(workspace, name)
 
@@ -151,10 +161,13 @@ def views_of(neighbours: Neighbours, names: Iterable[str]) -> Iterator[Workspace
 
 def view_of(workspace: Workspace, name: str) -> WorkspaceView:
     """A workspace as it is; nothing is written, not even into one that knows no access yet."""
-    hidden = {*METAMODEL, *protected_roots(workspace.schema())}
-    counted = workspace.validity.count(_ROOT, hidden=hidden)
     view = WorkspaceView(
-        name=name, owner=None, entities=counted, t=workspace.last_t(), keys=0, suspended=False
+        name=name,
+        owner=None,
+        entities=entity_count(workspace),
+        t=workspace.last_t(),
+        keys=0,
+        suspended=False,
     )
     try:
         owner, settings = find_owner(workspace), workspace.get(WORKSPACE)
@@ -171,6 +184,14 @@ def view_of(workspace: Workspace, name: str) -> WorkspaceView:
     )
 
 
+def entity_count(workspace: Workspace) -> int:
+    """How many entities there are: without the metamodel, the definitions of workflows, and what
+    belongs to access, of which every workspace has some from its beginning."""
+    schema = workspace.schema()
+    hidden = {*METAMODEL, *protected_roots(schema), *(set(_WORKFLOWS) & set(schema.classes()))}
+    return workspace.validity.count(_ROOT, hidden=hidden)
+
+
 def check_workspace_name(name: str) -> None:
     """The name of a new workspace: such as can be typed, printed, and taken for nothing else."""
     is_odd = any(unicodedata.category(letter)[0] in "CZ" and letter != " " for letter in name)
@@ -184,7 +205,8 @@ def check_workspace_name(name: str) -> None:
         raise Incorrect(
             "workspace.name",
             f"{name[:80]!r} is no name for a workspace",
-            hint=f"1 to {NAME_MAX} letters, digits, dashes and the like, no slash; such as shop-2",
+            hint=f"1 to {NAME_MAX} visible characters, with blanks between them if need be; no"
+            " slash or backslash, no dash or dot at the beginning; such as shop-2",
         )
 
 

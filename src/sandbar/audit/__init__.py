@@ -3,6 +3,7 @@
 from sandbar.audit.chain import RowsDigest, head_of, read_head, seal_hash
 from sandbar.audit.exporting import export, row_object
 from sandbar.audit.journal import Journal
+from sandbar.audit.names import nameable, nameable_id
 from sandbar.audit.verifying import Broken, Verdict, verify
 from sandbar.model import AuditRow, Note, Seal, Trail, accompanied
 
@@ -18,6 +19,8 @@ __all__ = [
     "accompanied",
     "export",
     "head_of",
+    "nameable",
+    "nameable_id",
     "read_head",
     "row_object",
     "seal_hash",

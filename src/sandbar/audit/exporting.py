@@ -16,8 +16,11 @@ from sandbar.model import AuditRow, Seal, Trail
 _PAGE_SEALS = 500
 
 
-def export(trail: Trail, ws: int) -> Iterator[dict[str, Any]]:
-    """Every row and every seal of a workspace, oldest first; the last object is the head."""
+def export(trail: Trail, ws: int, name: str) -> Iterator[dict[str, Any]]:
+    """Every row and every seal of a workspace, oldest first.
+
+    The last object is the head, with the workspace's name, and its number, which seals have.
+    """
     sealed_to: dict[int, int] = {}
     last: Seal | None = None
     rows = unsealed = seals = 0
@@ -37,8 +40,8 @@ def export(trail: Trail, ws: int) -> Iterator[dict[str, Any]]:
             rows += 1
             unsealed += 1
             yield row_object(row)
-    figures = {"workspace": ws, "rows": rows, "seals": seals, "unsealed": unsealed}
-    yield {"head": head_of(last), **figures}
+    which = {"workspace": name, "workspace-number": ws}
+    yield {"head": head_of(last), **which, "rows": rows, "seals": seals, "unsealed": unsealed}
 
 
 def _rows(trail: Trail, ws: int, run: int, after_n: int, last_n: int) -> Iterator[AuditRow]:

@@ -13,22 +13,18 @@ from __future__ import annotations
 
 import atexit
 import os
-import re
 import threading
 from collections.abc import Sequence
 from typing import Protocol
 
 from sandbar import clock
+from sandbar.audit.names import nameable, nameable_id, nameable_method
 from sandbar.audit.sealing import Sealed, Sealer
 from sandbar.audit.settling import Settler
 from sandbar.errors import Interrupted, Problem, Unavailable
 from sandbar.faults import log_fault
 from sandbar.model import Answer, KeyUses, Note, Trail
 
-# What the name of a tool or a method looks like; a key in its place is none.
-_WORD = re.compile(r"(?!(?:.*[./])?sk-)[A-Za-z0-9_./-]{1,80}")
-_METHOD = re.compile(r"(?!(?:.*[./])?sk-)[A-Za-z0-9_$./ -]{1,80}")
-_REQUEST_ID = re.compile(r"[!-~]{1,200}")
 STRANGE_METHOD = "?"
 _ENDED = ("store.closed", "store.forked")
 
@@ -76,9 +72,9 @@ class Journal:
             principal,
             key=key,
             surface=surface,
-            method=method if _METHOD.fullmatch(method) else STRANGE_METHOD,
-            verb=verb if verb is not None and _WORD.fullmatch(verb) else None,
-            request_id=request_id if request_id and _REQUEST_ID.fullmatch(request_id) else None,
+            method=method if nameable_method(method) else STRANGE_METHOD,
+            verb=verb if verb is not None and nameable(verb) else None,
+            request_id=request_id if request_id is not None and nameable_id(request_id) else None,
         )
 
     def settle(self, note: Note) -> None:
@@ -96,8 +92,10 @@ class Journal:
             is_done = self.trail.append_at_once(rows)
         except Problem as problem:
             raise _unavailable(problem) from problem
-        if is_done:
+        finally:
             _mark(owed, rows)
+        if is_done:
+            _require_kept(rows)
         return is_done
 
     def settle_later(self, note: Note) -> Answer[None]:
@@ -146,7 +144,9 @@ class Journal:
             self.trail.append(rows)
         except Problem as problem:
             raise _unavailable(problem) from problem
-        _mark(notes, rows)
+        finally:
+            _mark(notes, rows)
+        _require_kept(rows)
 
     def _write_uses(self) -> None:
         with self._lock:
@@ -179,11 +179,16 @@ def _row_of(note: Note) -> Note:
 
 
 def _mark(notes: Sequence[Note], rows: Sequence[Note]) -> None:
+    """Whatever has its row is settled, also if others could not be written."""
     for note, row in zip(notes, rows, strict=True):
-        if not row.is_kept:
-            raise Unavailable("store.closed", "this database has been closed")
-        note.is_settled = note.is_kept = True
-        note.number = row.number
+        if row.is_kept:
+            note.is_settled = note.is_kept = True
+            note.number = row.number
+
+
+def _require_kept(rows: Sequence[Note]) -> None:
+    if not all(row.is_kept for row in rows):
+        raise Unavailable("store.closed", "this database has been closed")
 
 
 def _unavailable(problem: Problem) -> Problem:

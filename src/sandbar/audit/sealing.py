@@ -16,13 +16,14 @@ from sandbar import clock
 from sandbar.audit.chain import GENESIS, LAST_N, RowsDigest, seal_hash
 from sandbar.errors import Problem
 from sandbar.faults import log_fault
-from sandbar.model import Seal, Trail
+from sandbar.model import RunEnd, Seal, Trail
 
 SEAL_EVERY_S = 1.0
 SEAL_ROWS_MAX = 4096
 ADOPT_AFTER_S = 60.0  # a run that lives has sealed its rows long before
 _LOOK_EVERY_S = 30.0  # for what others left; seen unchanged twice, nobody is about to add to it
 _LOOKS_MAX = 500  # at runs that are not known yet, before our own rows have their turn
+_WALK_EVERY_S = 600.0  # through all runs: an old one may have begun anew
 
 
 class Sealed(Protocol):
@@ -74,11 +75,54 @@ def _next_seal(
     return seal._replace(hash=seal_hash(ws, previous, seal, digest))
 
 
-class _Left(NamedTuple):
-    """The end of another's run as it was last seen."""
+class Adopter:
+    """Seals what dead runs left, at a price that does not depend on how many runs there were.
 
-    last_n: int
-    is_sealed: bool
+    A look is for runs that are new, and for those that may still have something to come: others
+    that were at work lately, or left rows unsealed. Now and then all of them are gone through.
+    """
+
+    def __init__(self, store: Sealed, *, adopt_after_s: float = ADOPT_AFTER_S) -> None:
+        self._store = store
+        self._trail = store.trail
+        self._adopt_after_us = int(adopt_after_s * 1_000_000)
+        self._seen: dict[int, int] = {}  # by workspace, the last run that was looked at
+        self._watched: dict[tuple[int, int], int] = {}  # the last number of a run as last seen
+        self._next_walk_s = 0.0
+
+    def look(self) -> bool:
+        """Seal what is old, and the same as at the last look. False: there is more to look at."""
+        now_s = clock.monotonic_s()
+        if now_s >= self._next_walk_s:
+            self._next_walk_s = now_s + _WALK_EVERY_S
+            self._seen.clear()
+        watched, room = list(self._watched), _LOOKS_MAX
+        for ws, _ in self._store.workspaces():
+            ends = self._trail.run_ends(ws, after=self._seen.get(ws, 0), limit=room)
+            for end in ends:
+                self._judge(ws, end)
+                self._seen[ws] = end.run
+            room -= len(ends)
+            if room == 0:
+                return False
+        for ws, run in watched:
+            for end in self._trail.run_ends(ws, after=run - 1, limit=1):
+                self._judge(ws, end)
+        return True
+
+    def _judge(self, ws: int, end: RunEnd) -> None:
+        seen_n = self._watched.pop((ws, end.run), None)
+        if end.run == self._trail.run:
+            return
+        age_us = clock.now_us() - end.at_us
+        if end.sealed_n >= end.last_n:
+            is_over = end.sealed_n == LAST_N or age_us > _WALK_EVERY_S * 1_000_000
+        else:
+            is_over = seen_n == end.last_n and age_us >= self._adopt_after_us
+            if is_over:
+                seal_rows(self._trail, ws, end.run, end.last_n)
+        if not is_over:
+            self._watched[ws, end.run] = end.last_n
 
 
 class Sealer:
@@ -91,9 +135,8 @@ class Sealer:
         self._store = store
         self._trail = store.trail
         self._besides = besides
-        self._adopt_after_us = int(adopt_after_s * 1_000_000)
         self._settled: dict[int, int] = {}  # by workspace, up to where our own rows are sealed
-        self._left: dict[tuple[int, int], _Left] = {}
+        self._adopter = Adopter(store, adopt_after_s=adopt_after_s)
         self._next_look_s = 0.0
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
@@ -133,25 +176,8 @@ class Sealer:
             seal_rows(self._trail, ws, self._trail.run, LAST_N, is_end=True)
 
     def adopt(self) -> bool:
-        """Seal what dead runs left: old, and the same as at the last look. False: there is more."""
-        old_us = clock.now_us() - self._adopt_after_us
-        looks = 0
-        for ws, _ in self._store.workspaces():
-            for run, last_n, at_us in self._trail.runs(ws):
-                seen = self._left.get((ws, run))
-                if seen is not None and seen.last_n != last_n:
-                    seen = None  # it still grew
-                if run == self._trail.run or (seen is not None and seen.is_sealed):
-                    continue
-                if looks == _LOOKS_MAX:
-                    return False
-                looks += 1
-                is_sealed = self._trail.last_sealed_n(ws, run) >= last_n
-                if not is_sealed and seen is not None and at_us <= old_us:
-                    seal_rows(self._trail, ws, run, last_n)
-                    is_sealed = True
-                self._left[ws, run] = _Left(last_n, is_sealed)
-        return True
+        """Seal what dead runs left; False: there is more to look at."""
+        return self._adopter.look()
 
     # --- the thread --------------------------------------------------------------------------
 

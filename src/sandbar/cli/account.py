@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sandbar.cli.calling import opened, settings_of
-from sandbar.cli.options import DatabaseOption, WorkspaceOption
+from sandbar.cli.calling import existing, opened, settings_of
+from sandbar.cli.limits import minted_pace
+from sandbar.cli.options import BurstOption, DatabaseOption, RateOption, WorkspaceOption
 
 if TYPE_CHECKING:
     from sandbar.access import Account, User
+    from sandbar.database import Database
 
 account_app = typer.Typer(no_args_is_help=True, help="Accounts: who may sign in, and as what.")
 
@@ -40,10 +42,15 @@ def add(
         str | None,
         typer.Option("--email", metavar="ADDRESS", help="Of a person.", show_default=False),
     ] = None,
+    rate_limit: RateOption = None,
+    burst: BurstOption = None,
     database: DatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Make an account; a minted key is shown this once."""
+    """Make an account; a minted key is shown this once.
+
+    Such as: sandbar account add claude --role reader --rate-limit 600
+    """
     from rich.console import Console
 
     from sandbar.access import add_account, add_user
@@ -54,35 +61,47 @@ def add(
         raise typer.BadParameter("--email goes with --person")
     settings = settings_of(database, workspace)
     console = Console(highlight=False, soft_wrap=True, markup=False)
+    pace = {"rate_limit": rate_limit, "burst": burst}
     with opened(settings) as db, db.recorded("account.add", surface="cli"):
         if person:
-            user = add_user(db.workspace, name, email=email, role=role)
+            user = add_user(db.workspace, name, email=email, role=role, **pace)
         else:
-            made = add_account(db.workspace, name, api_key, role, prefix=settings.key_prefix)
+            prefix = settings.key_prefix
+            made = add_account(db.workspace, name, api_key, role, prefix=prefix, **pace)
     if person:
         console.print(f"{user.name} is known here as {role}. A key for them:")
-        console.print(f"    sandbar key mint --name NAME --user {name}")
+        console.print(f"    sandbar key mint --name NAME --user {shlex.quote(user.name)}")
         return
     console.print(f"{made.account.name} may sign in as {role}.")
+    if made.is_minted:
+        console.print(minted_pace(rate_limit, burst))
     console.print("Its key, shown only now:" if made.is_minted else "Its token:")
     console.print(f"    export SANDBAR_TOKEN={shlex.quote(made.token)}")
     console.print("Send it as `Authorization: Bearer $SANDBAR_TOKEN`; `sandbar connect` shows how.")
 
 
 @account_app.command("list")
-def list_all(database: DatabaseOption = None, workspace: WorkspaceOption = None) -> None:
+def list_all(
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+    database: DatabaseOption = None,
+    workspace: WorkspaceOption = None,
+) -> None:
     """The programs and the people of a workspace."""
+    import msgspec
     from rich.console import Console
     from rich.table import Table
 
     from sandbar.access import list_accounts, list_users
 
     with (
-        opened(settings_of(database, workspace)) as db,
+        existing(settings_of(database, workspace)) as db,
         db.recorded("account.list", surface="cli"),
     ):
         accounts = list_accounts(db.workspace)
         users = list_users(db.workspace)
+    if as_json:
+        print(msgspec.json.encode({"programs": accounts, "people": users}).decode())
+        return
     table = Table("name", "role", "active", "since", "until", box=None, pad_edge=False)
     table.header_style = "bold"
     for one in accounts:
@@ -92,7 +111,7 @@ def list_all(database: DatabaseOption = None, workspace: WorkspaceOption = None)
         table.add_row(user.name, f"{role}, owner" if user.is_owner else role, *_life(user))
     Console(highlight=False, markup=False, soft_wrap=True).print(table)
     if not accounts:
-        Console(stderr=True, highlight=False).print("No accounts yet: sandbar account add NAME")
+        Console(stderr=True, highlight=False).print("No programs yet: sandbar account add NAME")
 
 
 def _life(one: Account | User) -> list[str]:
@@ -113,12 +132,30 @@ def revoke_one(
     from sandbar.access import revoke
 
     with (
-        opened(settings_of(database, workspace)) as db,
+        existing(settings_of(database, workspace)) as db,
         db.recorded("account.revoke", surface="cli"),
     ):
         account = revoke(db.workspace, name)
-    console = Console(highlight=False, markup=False)
+        advice = _way_back(db, account)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
     if name.startswith("sk-"):
         console.print(f"This key of {account.name} counts no more.")
-    else:
-        console.print(f"{account.name} signs in no more.")
+        return
+    console.print(f"{account.name} signs in no more.")
+    if advice:
+        Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(advice)
+
+
+def _way_back(db: Database, account: Account) -> str | None:
+    """What the owner of a workspace is told, whose keys are those that most commands mint."""
+    from sandbar.access import find_owner, short_name
+
+    owner = find_owner(db.workspace)
+    if owner is None or owner.entity_id != account.entity_id:
+        return None
+    name = shlex.quote(short_name(account.name))
+    return (
+        f"{account.name} owns this workspace: none of their keys signs in, and no new one is"
+        " minted. The way back, with new keys:\n"
+        f"    sandbar account add {name} --person --role admin"
+    )

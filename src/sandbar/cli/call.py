@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sandbar.cli.calling import existing, opened, settings_of, workspaces_in
 from sandbar.cli.options import DatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
@@ -43,13 +44,13 @@ def call(
     takes text, else JSON; KEY:=JSON is always JSON, as in `entity:=72`.
     """
     from sandbar.access import local_caller
-    from sandbar.database import open_database
-    from sandbar.settings import Settings
 
-    settings = Settings.from_environment(database=database, workspace=workspace)
+    settings = settings_of(database, workspace)
     given = _object(json)
     texts, values = _split(arguments or [])
-    with open_database(settings.database, settings.workspace) as db:
+    # A new database begins with the usual workspace, and any other is made by its own command.
+    is_new = workspace is None and not workspaces_in(settings)
+    with opened(settings) if is_new else existing(settings) as db:
         catalogue = db.offer.catalogue
         given |= {key: _read(catalogue, verb, key, text) for key, text in texts.items()}
         caller = local_caller(db.workspace_name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,10 +18,42 @@ def settings_of(database: str | None, workspace: str | None) -> Settings:
 
 
 def opened(settings: Settings) -> Database:
-    """The database and its workspace, as the library opens them."""
+    """The database and its workspace, as the library opens them: made, if they are not there."""
     from sandbar.database import open_database
 
     return open_database(settings.database, settings.workspace)
+
+
+def existing(settings: Settings) -> Database:
+    """The same for commands that look, or end something: a typing error makes nothing."""
+    from sandbar.errors import NotFound
+    from sandbar.model import did_you_mean
+
+    names = workspaces_in(settings)
+    if names is None:
+        raise NotFound(
+            "store.no-database",
+            f"there is no database at {settings.database}",
+            hint="look at --database or SANDBAR_DATABASE; `sandbar serve`, `sandbar key mint` and"
+            " `sandbar pack add` make one",
+        )
+    if settings.workspace not in names:
+        raise NotFound(
+            "workspace.unknown",
+            f"there is no workspace {settings.workspace[:80]} in this database",
+            hint=did_you_mean(settings.workspace, names)
+            or "`sandbar workspace list` lists them; `sandbar workspace create NAME` makes one",
+        )
+    return opened(settings)
+
+
+def workspaces_in(settings: Settings) -> tuple[str, ...] | None:
+    """The names of the workspaces that there are; None if there is no such file."""
+    from sandbar.database import examine_database
+
+    if not settings.is_postgres and not Path(settings.database).exists():
+        return None
+    return examine_database(settings.database).workspaces
 
 
 def call_verb(db: Database, verb: str, arguments: dict[str, Any]) -> Any:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import shutil
 import statistics
 import tempfile
 from collections.abc import Iterator
 from importlib import metadata
-from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from sandbar import clock
+from sandbar.access import entity_count
+from sandbar.cli.counts import counted
 from sandbar.cli.next_steps import has_account
 from sandbar.cli.ports import take_port
 from sandbar.database import Database, examine_database, open_database
@@ -23,7 +25,6 @@ from sandbar.settings import Settings
 _SYNCS = 20
 _SLOW_SYNC_MS = 50
 _FREE_MIB_MIN = 500
-_COUNTED_MAX = 10_000
 
 
 class Check(NamedTuple):
@@ -46,7 +47,7 @@ def examine(settings: Settings) -> Iterator[Check]:
         if Path(settings.database).exists():
             yield from _database(settings)
         else:
-            advice = "`sandbar serve`, `sandbar account add` and `sandbar pack add` make it"
+            advice = "`sandbar serve`, `sandbar key mint` and `sandbar pack add` make it"
             yield Check("warn", "database", f"{settings.database} does not exist yet", advice)
     yield _port(settings)
 
@@ -114,34 +115,38 @@ def _database(settings: Settings) -> Iterator[Check]:
 def _workspace(settings: Settings, exists: bool) -> Iterator[Check]:
     name = f"workspace {settings.workspace}"
     if not exists:
-        yield Check("warn", name, "does not exist yet", "it is made when it is first opened")
+        yield Check(
+            "warn",
+            name,
+            "does not exist yet",
+            f"sandbar workspace create {shlex.quote(settings.workspace)}",
+        )
         return
     try:
         with open_database(settings.database, settings.workspace) as db:
             classes = len(db.schema.classes())
-            entities = _counted(db, "dt/Resource")
-            text = f"{db.t} transactions, {classes} classes, {entities} entities"
+            entities = counted(entity_count(db.workspace), "entity", "entities")
+            text = f"{db.t:,} transactions, {classes} classes, {entities}"
             yield Check("ok", name, text)
             yield _accounts(db)
     except Problem as problem:
         yield _failed(name, problem)
 
 
-def _counted(db: Database, class_: str) -> str:
-    """How many instances a class has; a large number only roughly, so as not to read them all."""
-    number = sum(1 for _ in islice(db.each(class_, fields=[]), _COUNTED_MAX + 1))
-    return str(number) if number <= _COUNTED_MAX else f"more than {_COUNTED_MAX}"
-
-
 def _accounts(db: Database) -> Check:
     if not has_account(db):
-        return Check("warn", "accounts", "nobody can sign in yet", "sandbar account add NAME")
+        return Check("warn", "accounts", "nobody can sign in yet", "sandbar key mint --name NAME")
+    programs = counted(_number(db, "auth/ServiceAccount"), "program", "programs")
+    people = counted(_number(db, "auth/User"), "person", "people")
+    keys = counted(_number(db, "auth/Key"), "key", "keys")
+    return Check("ok", "accounts", f"{programs}, {people}, {keys}")
+
+
+def _number(db: Database, class_: str) -> int:
     try:
-        people = _counted(db, "auth/User")
-    except NotFound:  # a workspace from before there were people
-        people = "no"
-    programs = _counted(db, "auth/ServiceAccount")
-    return Check("ok", "accounts", f"{programs} programs, {people} people")
+        return db.workspace.validity.count(class_)
+    except NotFound:  # a workspace from before there were people, or keys with names
+        return 0
 
 
 def _port(settings: Settings) -> Check:

@@ -21,8 +21,8 @@ _encode = msgspec.json.Encoder(decimal_format="string").encode
 Progress = Callable[[int, int], None]
 
 
-def export_workspace(db: Database, folder: Path, progress: Progress) -> int:
-    """Write entities, metamodel and audit; all of it is on the disk when this returns."""
+def prepare_folder(folder: Path) -> None:
+    """Make the folder, or see that it is empty."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any(folder.iterdir()):
@@ -31,16 +31,27 @@ def export_workspace(db: Database, folder: Path, progress: Progress) -> int:
                 f"{folder} is not empty",
                 hint="name a folder that is new or empty",
             )
-        _write(folder / "metamodel.json", [db.schema.dump()])
-        audit = (_encode(row) + b"\n" for row in export(db.journal.trail, db.workspace.number))
-        _write(folder / "audit.jsonl", audit)
-        return _write(folder / "entities.jsonl", _entities(db, progress))
     except OSError as error:
-        raise Unavailable(
-            "workspace.export-failed",
-            f"{folder} cannot be written: {error.strerror}",
-            hint="nothing was deleted; name another place",
-        ) from error
+        raise _unwritable(folder, error) from error
+
+
+def export_workspace(db: Database, folder: Path, progress: Progress) -> None:
+    """Write entities, metamodel and audit; all of it is on the disk when this returns."""
+    try:
+        _write(folder / "metamodel.json", [db.schema.dump()])
+        rows = export(db.journal.trail, db.workspace.number, db.workspace_name)
+        _write(folder / "audit.jsonl", (_encode(row) + b"\n" for row in rows))
+        _write(folder / "entities.jsonl", _entities(db, progress))
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> Unavailable:
+    return Unavailable(
+        "workspace.export-failed",
+        f"{folder} cannot be written: {error.strerror}",
+        hint="nothing was deleted; name another place",
+    )
 
 
 def _entities(db: Database, progress: Progress) -> Iterator[bytes]:
@@ -59,14 +70,11 @@ def _entities(db: Database, progress: Progress) -> Iterator[bytes]:
             return
 
 
-def _write(path: Path, parts: Iterable[bytes]) -> int:
-    """Write a file that only its owner reads; returns the number of parts."""
-    count = 0
+def _write(path: Path, parts: Iterable[bytes]) -> None:
+    """Write a file that only its owner reads."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
         for part in parts:
             file.write(part)
-            count += 1
         file.flush()
         os.fsync(file.fileno())
-    return count

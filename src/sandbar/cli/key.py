@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sandbar.cli.calling import call_verb, opened, settings_of
-from sandbar.cli.options import DatabaseOption, WorkspaceOption
+from sandbar.cli.calling import call_verb, existing, opened, settings_of
+from sandbar.cli.limits import minted_pace
+from sandbar.cli.options import BurstOption, DatabaseOption, RateOption, WorkspaceOption
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -64,25 +65,8 @@ ExpiresOption = Annotated[
     typer.Option(
         "--expires",
         metavar="WHEN",
-        help="30d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z. Else never.",
-        show_default=False,
-    ),
-]
-RateOption = Annotated[
-    int | None,
-    typer.Option(
-        "--rate-limit",
-        metavar="NUMBER",
-        help="Requests a minute, 0 for no limit. Else its owner's, its role's, or 60.",
-        show_default=False,
-    ),
-]
-BurstOption = Annotated[
-    int | None,
-    typer.Option(
-        "--burst",
-        metavar="NUMBER",
-        help="Requests that may come at once. Else as many as in a minute.",
+        help="30d, 12h (m minutes, h hours, d days, w weeks), 2027-01-31 or 2027-01-31T12:00:00Z."
+        " Else never.",
         show_default=False,
     ),
 ]
@@ -90,7 +74,14 @@ BurstOption = Annotated[
 
 @key_app.command("mint")
 def mint_one(
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Such as laptop or backup.")],
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Such as laptop or backup.", show_default=False),
+    ] = None,
+    named: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="The same.", show_default=False),
+    ] = None,
     user: UserOption = None,
     role: RoleOption = None,
     verbs: VerbsOption = None,
@@ -102,9 +93,16 @@ def mint_one(
     database: DatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Make a key and show it, this once. It may do what its owner may, or less."""
+    """Make a key and show it, this once. It may do what its owner may, or less.
+
+    Such as: sandbar key mint --name laptop
+
+    Or: sandbar key mint --name dashboard --user anna --read-only --verbs 'entity.*' --expires 30d
+    """
+    if (name is None) == (named is None):
+        raise typer.BadParameter("a key has one name: sandbar key mint --name laptop")
     arguments = {
-        "name": name,
+        "name": name or named,
         "user": user,
         "role": role,
         "verbs": _parted(verbs),
@@ -132,7 +130,7 @@ def list_all(
     from rich.table import Table
 
     keys: list[Key] = []
-    with opened(settings_of(database, workspace)) as db:
+    with existing(settings_of(database, workspace)) as db:
         cursor = None
         while True:
             page = call_verb(db, "key.list", {"cursor": cursor})
@@ -165,7 +163,7 @@ def rotate_one(
 ) -> None:
     """Give a key a new secret, shown this once; the old one is refused from the next request on."""
     settings = settings_of(database, workspace)
-    with opened(settings) as db:
+    with existing(settings) as db:
         arguments = {"name": name, "prefix": settings.key_prefix}
         minted = call_verb(db, "key.rotate", arguments)
     _print_minted(minted.key, minted.token, "has a new secret; the old one counts no more")
@@ -182,7 +180,7 @@ def revoke_one(
     """Let a key count no more, from the next request on."""
     from rich.console import Console
 
-    with opened(settings_of(database, workspace)) as db:
+    with existing(settings_of(database, workspace)) as db:
         key = call_verb(db, "key.revoke", {"name": name}).key
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(f"The key {key.name} of {key.owner} counts no more.")
@@ -235,6 +233,7 @@ def _print_minted(key: Key, token: str, what: str) -> None:
 
     console = Console(highlight=False, soft_wrap=True)
     console.print(Text(f"The key {key.name} of {key.owner} {what}. It may: {may_of(key)}."))
+    console.print(minted_pace(key.rate_limit, key.burst))
     if key.expires_at is not None:
         console.print(Text(f"It expires at {key.expires_at}."))
     console.print("It is shown only now:")

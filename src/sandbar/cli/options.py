@@ -51,3 +51,21 @@ ToolsOption = Annotated[
         show_default=False,
     ),
 ]
+RateOption = Annotated[
+    int | None,
+    typer.Option(
+        "--rate-limit",
+        metavar="NUMBER",
+        help="Requests a minute, 0 for no limit. Else what its owner or a role says, or 60.",
+        show_default=False,
+    ),
+]
+BurstOption = Annotated[
+    int | None,
+    typer.Option(
+        "--burst",
+        metavar="NUMBER",
+        help="Requests that may come at once. Else as many as in a minute.",
+        show_default=False,
+    ),
+]

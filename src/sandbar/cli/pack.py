@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sandbar.cli.calling import existing, workspaces_in
 from sandbar.cli.options import DatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
@@ -39,13 +39,12 @@ def list_packs(database: DatabaseOption = None, workspace: WorkspaceOption = Non
 
 
 def _loaded(settings: Settings) -> dict[str, str]:
-    """Names and titles of the packs in the workspace; a file that is not there is not made."""
-    from sandbar.database import open_database
+    """Names and titles of the packs in the workspace; in a file that is not there, none."""
     from sandbar.errors import NotFound
 
-    if not settings.is_postgres and not Path(settings.database).exists():
+    if workspaces_in(settings) is None:
         return {}
-    with open_database(settings.database, settings.workspace) as db:
+    with existing(settings) as db:
         try:
             found = list(db.each("pack/Pack"))
         except NotFound:  # the class comes with the first pack

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandbar.cli.calling import call_verb, opened, settings_of
+from sandbar.cli.calling import call_verb, existing, opened, settings_of, workspaces_in
+from sandbar.cli.counts import counted
 from sandbar.cli.options import DatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
@@ -42,7 +43,10 @@ def create_one(
     database: DatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Make a workspace and its owner."""
+    """Make a workspace and its owner.
+
+    Such as: sandbar workspace create shop --owner anna --email anna@example.com
+    """
     import shlex
 
     from rich.console import Console
@@ -50,7 +54,7 @@ def create_one(
     from rich.text import Text
 
     settings = settings_of(database, workspace)
-    with opened(settings) as db:
+    with _seated(settings, workspace, may_make=True) as db:
         arguments = {"name": name, "owner": owner, "email": email}
         made = call_verb(db, "workspace.create", arguments).workspace
     console = Console(highlight=False, soft_wrap=True)
@@ -74,14 +78,14 @@ def list_all(
     database: DatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """The workspaces of a database: owner, size, keys, and whether they are suspended."""
+    """The workspaces of a database: owner, entities, t, keys, and whether they are suspended."""
     import msgspec
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     found: list[WorkspaceView] = []
-    with opened(settings_of(database, workspace)) as db:
+    with _seated(settings_of(database, workspace), workspace) as db:
         cursor = None
         while True:
             page = call_verb(db, "workspace.list", {"cursor": cursor})
@@ -95,7 +99,7 @@ def list_all(
     table = Table("name", "owner", box=None, pad_edge=False, header_style="bold")
     for right in ("entities", "t", "keys"):
         table.add_column(right, justify="right")
-    table.add_column("suspended")
+    table.add_column("state")
     for one in found:
         who = one.owner or "nobody yet"
         table.add_row(
@@ -104,28 +108,33 @@ def list_all(
             f"{one.entities:,}",
             f"{one.t:,}",
             f"{one.keys:,}",
-            Text("suspended", "red") if one.suspended else Text("no", "green"),
+            Text("suspended", "red") if one.suspended else Text("active", "green"),
         )
     Console(highlight=False, soft_wrap=True).print(table)
 
 
 @workspace_app.command("suspend")
 def suspend_one(
-    name: NameArgument,
-    resume: Annotated[bool, typer.Option("--resume", help="Let everybody sign in again.")] = False,
-    database: DatabaseOption = None,
-    workspace: WorkspaceOption = None,
+    name: NameArgument, database: DatabaseOption = None, workspace: WorkspaceOption = None
 ) -> None:
     """Let nobody sign in to a workspace for now; its data stays as it is."""
     import shlex
 
-    with opened(settings_of(database, workspace)) as db:
-        call_verb(db, "workspace.suspend", {"name": name, "resume": resume})
-    if resume:
-        print(f"Whoever has a key signs in to {name} again.")
-    else:
-        print(f"Nobody signs in to {name} any more, from the next request on.")
-        print(f"    sandbar workspace suspend {shlex.quote(name)} --resume   lets them again")
+    settings = settings_of(database, workspace)
+    with _seated(settings, workspace) as db:
+        call_verb(db, "workspace.suspend", {"name": name})
+    print(f"Nobody signs in to {name} any more, from the next request on. To let them again:")
+    print(f"    sandbar workspace resume {shlex.quote(name)}{_where(settings, database)}")
+
+
+@workspace_app.command("resume")
+def resume_one(
+    name: NameArgument, database: DatabaseOption = None, workspace: WorkspaceOption = None
+) -> None:
+    """Let everybody sign in again to a workspace that was suspended."""
+    with _seated(settings_of(database, workspace), workspace) as db:
+        call_verb(db, "workspace.suspend", {"name": name, "resume": True})
+    print(f"Whoever has a key signs in to {name} again.")
 
 
 @workspace_app.command("delete")
@@ -156,24 +165,45 @@ def delete_one(
 
     settings = settings_of(database, workspace)
     busy = Console(stderr=True, highlight=False, markup=False)
-    with opened(settings) as db:
+    with _seated(settings, workspace, besides=name) as db:
         seen = check_deletable(db.neighbours, local_caller(db.workspace_name), name)
-        _refuse_served(settings, database, name)
         if yes is None:
             export = _ask_for_export(seen, busy) if export is None else export
             yes = _ask_for_name(name)
         if yes == name and export is not None:
-            _export(db.in_workspace(name), export, busy)
+            seen = _export(db, seen, export, busy)
         with busy.status(f"erasing {name} …"):
             call_verb(db, "workspace.delete", {"name": name, "confirm": yes})
-    print(f"The workspace {name} is gone, with {seen.entities:,} entities and {seen.keys} keys.")
+    print(f"The workspace {name} is gone, with {_figures(seen)}.")
+
+
+def _seated(
+    settings: Settings, workspace: str | None, *, besides: str | None = None, may_make: bool = False
+) -> Database:
+    """The database, in the workspace that was given; else in the usual one, or if that is not
+    there (or is the one `besides`) in any: what is done to workspaces can be done from each."""
+    from msgspec.structs import replace
+
+    names = workspaces_in(settings)
+    if may_make and not names:
+        return opened(settings)
+    fitting = [name for name in names or () if name != besides]
+    if workspace is None and fitting and settings.workspace not in fitting:
+        settings = replace(settings, workspace=fitting[0])
+    return existing(settings)
+
+
+def _figures(seen: WorkspaceView) -> str:
+    return (
+        f"{counted(seen.entities, 'entity', 'entities')},"
+        f" {counted(seen.t, 'transaction', 'transactions')} and {counted(seen.keys, 'key', 'keys')}"
+    )
 
 
 def _ask_for_export(seen: WorkspaceView, busy: Any) -> Path | None:
     _refuse_unasked(seen.name)
     busy.print(
-        f"{seen.name} of {seen.owner or 'nobody'} has {seen.entities:,} entities,"
-        f" {seen.t:,} transactions and {seen.keys} keys. All of it will be erased.",
+        f"{seen.name} of {seen.owner or 'nobody'} has {_figures(seen)}. All of it will be erased.",
         soft_wrap=True,
     )
     folder = typer.prompt(
@@ -188,42 +218,44 @@ def _ask_for_name(name: str) -> str:
 
 
 def _refuse_unasked(name: str) -> None:
+    import shlex
+
     from sandbar.errors import Incorrect
 
     if not sys.stdin.isatty():
         raise Incorrect(
             "workspace.unconfirmed",
             f"to delete {name} with all its data, its name must be repeated",
-            hint=f"--yes {name}; --export FOLDER writes it to files first",
+            hint=f"--yes {shlex.quote(name)}; --export FOLDER writes it to files first",
         )
 
 
-def _export(db: Database, folder: Path, busy: Any) -> None:
+def _export(db: Database, seen: WorkspaceView, folder: Path, busy: Any) -> WorkspaceView:
+    """Write it to files; meanwhile nobody signs in, or what they wrote would be lost. Answers what
+    the workspace is then, and leaves it suspended; if it cannot be written, as it was."""
     from rich.progress import Progress
 
-    from sandbar.cli.exporting import export_workspace
+    from sandbar.access import view_of
+    from sandbar.cli.exporting import export_workspace, prepare_folder
 
-    with Progress(console=busy, transient=True, disable=not busy.is_terminal) as bar:
-        task = bar.add_task(f"exporting {db.workspace_name}", total=None)
-        count = export_workspace(
-            db, folder, lambda done, of: bar.update(task, completed=done, total=of)
-        )
-    print(f"{count:,} entities, the metamodel and the audit are in {folder}.")
-
-
-def _refuse_served(settings: Settings, database: str | None, name: str) -> None:
-    """A server on this file would be left without the workspace that it was started with."""
-    from sandbar.database import examine_database
-    from sandbar.errors import Conflict
-
-    if settings.is_postgres or name != settings_of(database, None).workspace:
-        return
-    if examine_database(settings.database).is_served:
-        raise Conflict(
-            "workspace.served",
-            f"a server runs on this file, and {name} is where it would be at home",
-            hint="stop the server first, or suspend the workspace instead",
-        )
+    prepare_folder(folder)
+    named = {"name": seen.name, "reason": "it is exported and deleted"}
+    call_verb(db, "workspace.suspend", named)
+    shop = db.in_workspace(seen.name)
+    try:
+        with Progress(console=busy, transient=True, disable=not busy.is_terminal) as bar:
+            task = bar.add_task(f"exporting {seen.name}", total=None)
+            export_workspace(
+                shop, folder, lambda done, of: bar.update(task, completed=done, total=of)
+            )
+        found = view_of(shop.workspace, seen.name)
+    except BaseException:
+        if not seen.suspended:
+            call_verb(db, "workspace.suspend", {"name": seen.name, "resume": True})
+        raise
+    what = counted(found.entities, "entity", "entities")
+    print(f"{what}, people, keys (no secrets), workflows, metamodel and audit are in {folder}.")
+    return found
 
 
 def _where(settings: Settings, database: str | None) -> str:

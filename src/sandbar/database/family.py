@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from sandbar.access import Caller
 from sandbar.audit import Journal
 from sandbar.database.neighbours import Neighbourhood
-from sandbar.errors import NotFound
+from sandbar.errors import NotFound, Unavailable
 from sandbar.model import JobQueue, Workspace
 from sandbar.notify import StoreHub
 from sandbar.store.api import Store
@@ -23,6 +23,7 @@ class Family(Generic[M]):
 
     def __init__(self, store: Store, name: str, workspace: Workspace) -> None:
         self._store = store
+        self._home = (name, workspace.number)
         self._workspaces = {name: workspace}
         self._hub: StoreHub | None = None
         self._worker: Worker | None = None
@@ -80,10 +81,20 @@ class Family(Generic[M]):
         return self._store.buckets.take(ws, limit.bucket_id, interval_us, limit.burst) / 1e6
 
     def is_well(self) -> bool:
-        """Whether who listens is told, processes are looked after, and the audit is sealed."""
+        """Whether who listens is told, processes are looked after, and the audit is sealed.
+
+        And whether the workspace that all began with is still there: one look at the database.
+        """
         is_told = self._hub is None or self._hub.is_well()
         is_driven = self._worker is None or self._worker.is_well()
-        return is_told and is_driven and self.journal.is_well()
+        return is_told and is_driven and self.journal.is_well() and self._is_at_home()
+
+    def _is_at_home(self) -> bool:
+        name, number = self._home
+        try:
+            return self._store.workspace(name) == number
+        except Unavailable:
+            return False
 
     def close(self) -> None:
         """Stop working and telling anybody."""

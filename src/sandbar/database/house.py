@@ -133,7 +133,7 @@ class Database(Calls):
         self._family.start_worker(self._store.jobs, lambda name: self.in_workspace(name).workflows)
 
     def is_well(self) -> bool:
-        """Whether what goes on in the background goes on: news, timers, activities."""
+        """Whether the workspace is there, and what goes on in the background goes on."""
         return self._family.is_well()
 
     @property

@@ -22,6 +22,10 @@ class Neighbourhood:
         """Every workspace there is, by name."""
         return [name for _, name in self._store.workspaces()]
 
+    def home_of_server(self) -> str | None:
+        """The one that a server is at home in, where that can be told."""
+        return self._store.home_of_server()
+
     def open(self, name: str) -> Workspace:
         """One that exists."""
         self._forget(name)

@@ -37,7 +37,7 @@ def open_database(
     if target.startswith(_POSTGRES):
         store = PostgresStore(target, server=server)
     else:
-        store = SqliteStore(target, server=server)
+        store = SqliteStore(target, server=server, home=workspace)
     try:
         return Database(store, Workspace.open(store, workspace, metamodel), principal, workspace)
     except BaseException:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import uuid_utils
 
+from sandbar.audit import nameable_id
 from sandbar.gate.asgi import App, Message, Receive, Scope, Send, header, state_of
 
 _HEADER = b"x-request-id"
-_SOUND = re.compile(rb"[A-Za-z0-9._:\-]{1,128}")
 
 
 class RequestId:
@@ -24,13 +22,14 @@ class RequestId:
             await self._app(scope, receive, send)
             return
         given = header(scope, _HEADER)
-        if given is None or _SOUND.fullmatch(given) is None:
-            given = str(uuid_utils.uuid7()).encode()
-        state_of(scope)["request_id"] = given.decode()
+        id = "" if given is None else given.decode("latin-1")
+        if not nameable_id(id):
+            id = str(uuid_utils.uuid7())
+        state_of(scope)["request_id"] = id
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), (_HEADER, given)]
+                message["headers"] = [*message.get("headers", ()), (_HEADER, id.encode())]
             await send(message)
 
         await self._app(scope, receive, send_with_id)

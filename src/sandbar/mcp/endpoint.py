@@ -48,9 +48,9 @@ from sandbar.mcp.frames import (
     Scope,
     Send,
     Whole,
-    gone,
     send_bytes,
     send_json,
+    unless_gone,
 )
 from sandbar.mcp.recording import admitted, ignore
 from sandbar.mcp.server import McpServer
@@ -325,18 +325,13 @@ class Endpoint:
         receive: Receive,
         answer: Answer,
     ) -> None:
-        """Answer, unless the client hangs up: then its work stops."""
 
-        async def hang_up(tasks: anyio.abc.TaskGroup) -> None:
-            await gone(receive)
-            tasks.cancel_scope.cancel()
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(hang_up, tasks)
+        async def respond() -> None:
             request = Request(scope)
             response = await bare.answer(self._server, request, message, version, answer.notify)
             await answer.finish(response)
-            tasks.cancel_scope.cancel()
+
+        await unless_gone(receive, respond)
 
     def _exchange(self, scope: Scope, version: str) -> Exchange:
         return exchange_in(scope, self._server.service, version)

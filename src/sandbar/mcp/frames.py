@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+import anyio
+import anyio.abc
+
 from sandbar.mcp.wire import json_encode
 
 Message = MutableMapping[str, Any]
@@ -60,6 +63,19 @@ async def gone(receive: Receive) -> None:
     """Return when the client has hung up."""
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+async def unless_gone(receive: Receive, answer: Callable[[], Awaitable[None]]) -> None:
+    """Answer, unless the client hangs up: then its work stops."""
+
+    async def hang_up(tasks: anyio.abc.TaskGroup) -> None:
+        await gone(receive)
+        tasks.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(hang_up, tasks)
+        await answer()
+        tasks.cancel_scope.cancel()
 
 
 class Whole:

@@ -19,7 +19,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import anyio
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 
@@ -34,7 +33,7 @@ from sandbar.mcp.envelopes import (
 )
 from sandbar.mcp.exchange import Exchange, exchange_in
 from sandbar.mcp.folding import Fold
-from sandbar.mcp.frames import Receive, Scope, Send, gone, send_bytes, send_json
+from sandbar.mcp.frames import Receive, Scope, Send, send_bytes, send_json, unless_gone
 from sandbar.mcp.recording import admitted, ignore
 from sandbar.mcp.server import Face, McpServer, wrong_params
 from sandbar.mcp.service import Service
@@ -135,16 +134,11 @@ class PlainEndpoint:
     async def _answer(
         self, exchange: Exchange, message: dict[str, Any], receive: Receive, send: Send
     ) -> None:
-        """Answer, unless the client hangs up: then its work stops."""
 
-        async def hang_up(tasks: anyio.abc.TaskGroup) -> None:
-            await gone(receive)
-            tasks.cancel_scope.cancel()
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(hang_up, tasks)
+        async def respond() -> None:
             await send_json(send, await self._response(exchange, message))
-            tasks.cancel_scope.cancel()
+
+        await unless_gone(receive, respond)
 
     async def _response(self, exchange: Exchange, message: dict[str, Any]) -> dict[str, Any]:
         method, params = message["method"], message.get("params") or {}

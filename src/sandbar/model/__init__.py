@@ -41,7 +41,7 @@ from sandbar.model.results import (
     TransactionEntry,
     Written,
 )
-from sandbar.model.trails import Answer, AuditRow, KeyUses, Note, Seal, Trail, accompanied
+from sandbar.model.trails import Answer, AuditRow, KeyUses, Note, RunEnd, Seal, Trail, accompanied
 from sandbar.model.validity import Invalid, Judged, Walk
 from sandbar.model.values import door_check
 from sandbar.model.workspace import Workspace
@@ -81,6 +81,7 @@ __all__ = [
     "Purged",
     "Receipt",
     "Restore",
+    "RunEnd",
     "Seal",
     "SearchPage",
     "SlotChange",

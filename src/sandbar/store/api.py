@@ -134,6 +134,9 @@ class Store(Protocol):
     def create_workspace(self, name: str) -> int:
         """Make an empty workspace; an existing one of that name is simply returned."""
 
+    def home_of_server(self) -> str | None:
+        """The workspace that a server on this database is at home in, where that can be told."""
+
     def drop_workspace(self, name: str) -> None:
         """Delete a workspace with all that is in it; its number is never given to another.
 

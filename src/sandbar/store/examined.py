@@ -12,6 +12,7 @@ class Examination(NamedTuple):
     schema: int  # 0: there are no tables yet
     schema_known: int  # the newest version that this program knows
     has_workspace: bool
+    workspaces: tuple[str, ...]  # all that there are
     role: str | None = None  # on PostgreSQL; bound by row-level security, or it would be refused
     is_served: bool = False  # on SQLite: a server has claimed the file
     server_pid: int | None = None  # if the system tells

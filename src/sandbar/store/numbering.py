@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import secrets
 import threading
+from collections.abc import Iterable
 from enum import Enum
 
 from sandbar import clock
+from sandbar.errors import Fault
+from sandbar.faults import log_fault
 from sandbar.store.trail import AuditRow, Note
 
 # A run is 64ths of a second since 2020 and 17 random bits: below 2^53 until 2054.
@@ -27,6 +30,7 @@ class Outcome(Enum):
 
     KEPT = "it is committed"
     LOST = "it certainly is not"
+    TAKEN = "nor will it ever be: a row of somebody else's has its number"
     DOUBTFUL = "nobody can say"
 
 
@@ -72,7 +76,7 @@ class Numbers:
                 note.is_kept = True
             elif outcome is Outcome.DOUBTFUL:
                 count.doubtful[n] = clock.monotonic_s() + DOUBT_S
-            if note.is_kept:
+            if note.is_kept or outcome is Outcome.TAKEN:
                 count.doubtful.pop(n, None)
             count.writing[n] -= 1
             if count.writing[n] == 0:
@@ -121,6 +125,43 @@ class Numbers:
         _forget_doubts(count)
         is_open = n in count.writing or n in count.doubtful
         return n if run == self.run and is_open else None
+
+
+class NumberTaken(Fault):
+    """Somebody writes rows under our run: the database is not ours alone."""
+
+
+def number_taken() -> NumberTaken:
+    """What to raise; the log has it, also if another number then does."""
+    taken = NumberTaken(
+        "audit.number-taken",
+        "the number of an audit row is taken by a row that this process has not written",
+        hint="find out who else writes to the table of the audit",
+    )
+    log_fault(taken.code, taken)
+    return taken
+
+
+def strangers(rows: Iterable[AuditRow], found: Iterable[AuditRow]) -> list[AuditRow]:
+    """Which of these rows are not of the requests that the rows found under their numbers are of.
+
+    A row that was tried before may have ended otherwise then: its time and outcome are not looked
+    at. Who asked for what, and in which microsecond, nobody can have known before us.
+    """
+    there = {(row.run, row.n): _request(row) for row in found}
+    return [row for row in rows if there.get((row.run, row.n)) != _request(row)]
+
+
+def _request(row: AuditRow) -> tuple[object, ...]:
+    return (
+        row.at_us,
+        row.principal,
+        row.key,
+        row.surface,
+        row.method,
+        row.verb,
+        row.request_id,
+    )
 
 
 class Ride:

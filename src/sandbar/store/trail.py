@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sandbar import clock
 from sandbar.errors import Fault
@@ -33,6 +33,23 @@ class AuditRow(NamedTuple):
     code: str | None
     duration_us: int
     request_id: str | None
+
+
+def audit_row(columns: Sequence[Any]) -> AuditRow:
+    """A row as a table has it; written out, because logs are long."""
+    run, n, at_us, principal, key, surface, method, verb, good, code, duration_us, id = columns
+    return AuditRow(
+        run, n, at_us, principal, key, surface, method, verb, bool(good), code, duration_us, id
+    )
+
+
+class RunEnd(NamedTuple):
+    """How far a run has got: its last row, and the last number that a seal covers."""
+
+    run: int
+    last_n: int
+    at_us: int
+    sealed_n: int
 
 
 class Seal(NamedTuple):
@@ -138,6 +155,9 @@ class Trail(Protocol):
 
     def runs(self, ws: int) -> list[tuple[int, int, int]]:
         """The runs that have rows, ascending: run, last n, and when that row's request came."""
+
+    def run_ends(self, ws: int, *, after: int, limit: int) -> list[RunEnd]:
+        """The next runs that have rows, ascending, and how far each has got."""
 
     def settled_n(self, ws: int) -> int:
         """Of this run: every number up to this one is committed, or never will be."""

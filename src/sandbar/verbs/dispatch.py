@@ -5,13 +5,12 @@ Find the verb, ask whether the caller may, read the arguments, run, answer.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from sandbar.audit import accompanied
+from sandbar.audit import accompanied, nameable
 from sandbar.errors import Fault, Forbidden, Incorrect, NotFound, Problem, TooMany
 from sandbar.faults import log_fault
 from sandbar.model import did_you_mean
@@ -29,8 +28,6 @@ from sandbar.workflow import CALL
 
 _SHOWN_MAX = 80
 _KEY = "idempotency-key"
-# What a name in the audit may look like; a key that somebody has put there does not.
-_NAMEABLE = re.compile(r"(?!(?:.*[./])?sk-)[A-Za-z0-9_./-]{1,80}")
 CLASS_TOOLS = ("entity", "entity.create")  # what the tool of a class is another spelling of
 CALLS_OF_ONE_CALLER = 12  # long calls that are under way at once
 
@@ -38,7 +35,8 @@ CALLS_OF_ONE_CALLER = 12  # long calls that are under way at once
 def dispatch(context: Context, name: str, arguments: Mapping[str, Any]) -> Any:
     """Call a verb under any of its spellings, or a class's tool."""
     ready = context.catalogue.ready(name)
-    _name(context, name if ready is None else ready.verb.name)
+    if ready is not None:
+        _name(context, ready.verb.name)
     try:
         # The row of the audit goes with what the call writes; if it writes nothing, the door that
         # has opened the row keeps it before the answer leaves.
@@ -61,7 +59,7 @@ def dispatch(context: Context, name: str, arguments: Mapping[str, Any]) -> Any:
 def _name(context: Context, name: str) -> None:
     """Say in the audit which verb it is, unless its door has said it already."""
     if context.note is not None and context.note.verb is None:
-        context.note.verb = name if _NAMEABLE.fullmatch(name) else "?"
+        context.note.verb = name
 
 
 def _call(context: Context, ready: Ready, arguments: Mapping[str, Any]) -> Any:
@@ -123,15 +121,13 @@ def _refuse_short(verb: Verb) -> None:
 
 
 def _call_class_tool(context: Context, name: str, arguments: Mapping[str, Any]) -> Created:
-    if not is_class_tool_name(name):
-        raise _unknown(context, name)
-    schema = context.db.schema()
-    cls = class_of_tool(schema, name)
+    cls = class_of_tool(context.db.schema(), name) if is_class_tool_name(name) else None
+    _name(context, name if cls is not None or nameable(name) else "?")
     if cls is None:
         raise _unknown(context, name)
     if not context.db.caller.rights.may_call(*CLASS_TOOLS, "write"):
         raise _forbidden(context, name, "write")
-    call = read_class_call(schema, cls, arguments)
+    call = read_class_call(context.db.schema(), cls, arguments)
     return create_entity(context, cls, call.slots, call.reason, call.idempotency_key)
 
 

@@ -14,8 +14,8 @@ from sandbar.errors import Forbidden
 from sandbar.model import Entity
 from sandbar.packs import PackEndpoint
 from sandbar.packs.care.families import (
-    LovedOnes,
     happened,
+    loved_one,
     loved_ones,
     newest_events,
     own_family,
@@ -118,17 +118,18 @@ def get_user_profile(context: Context, arguments: Nothing) -> Profile:
 def list_loved_ones(context: Context, arguments: Nothing) -> LovedOneList:
     """The people whom the caller's family cares for."""
     del arguments
-    found = _of_family(context)
+    found = loved_ones(context, _family(context))
     listed = [LovedOne(str(one.entity_id), one["loved-one/name"]) for one in found.entities]
     return LovedOneList(listed, found.more)
 
 
 def list_care_events(context: Context, arguments: Wanted) -> EventList:
     """What happened lately to one of them, or to each."""
-    found = _of_family(context)
-    wanted = found.entities
-    if arguments.loved_one_id is not None:
-        one = found.named(arguments.loved_one_id)
+    family = _family(context)
+    if arguments.loved_one_id is None:
+        wanted = loved_ones(context, family).entities
+    else:
+        one = loved_one(context, family, arguments.loved_one_id)
         if one is None:
             raise _not_authorized()
         wanted = [one]
@@ -139,7 +140,7 @@ def list_care_events(context: Context, arguments: Wanted) -> EventList:
     return EventList([_shown(event, one) for event, one in told])
 
 
-def _of_family(context: Context) -> LovedOnes:
+def _family(context: Context) -> Entity:
     family = own_family(context)
     if family is None:
         raise Forbidden(
@@ -147,7 +148,7 @@ def _of_family(context: Context) -> LovedOnes:
             "not authorized: this tool is for members of a family",
             hint="use the key of a person who is one of the family/members of a care/Family",
         )
-    return loved_ones(context, family)
+    return family
 
 
 def _not_authorized() -> Forbidden:

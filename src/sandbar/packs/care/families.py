@@ -15,10 +15,11 @@ from typing import NamedTuple
 from sandbar.model import Entity
 from sandbar.verbs import Context
 
-LOVED_ONES_MAX = 100  # of one family; `more` says that there are others
-_EVENTS_AT_ONCE = 1000
+LOVED_ONES_MAX = 100  # that are told of one family; `more` says that there are others
+_AT_ONCE = 1000
 _TOLD = ("care-event/at", "care-event/kind", "care-event/summary")
-_LOOKS_MAX = 10  # an answer draws on the 10,000 events of a person that were recorded last
+_LOOKS_MAX = 10  # an answer draws on the 10,000 events of a person that were recorded last, and
+# on the first 10,000 people of a family
 
 
 class LovedOnes(NamedTuple):
@@ -26,13 +27,6 @@ class LovedOnes(NamedTuple):
 
     entities: list[Entity]
     more: bool
-
-    def named(self, id: int | str) -> Entity | None:
-        """The one with this id or ident; None for whatever is not this family's."""
-        given = str(id).removeprefix(":")
-        return next(
-            (one for one in self.entities if given in (str(one.entity_id), one.ident)), None
-        )
 
 
 def own_family(context: Context) -> Entity | None:
@@ -46,9 +40,37 @@ def own_family(context: Context) -> Entity | None:
 
 def loved_ones(context: Context, family: Entity) -> LovedOnes:
     """Whom a family cares for."""
-    where = {"loved-one/family": family.entity_id}
-    page = context.db.query("care/LovedOne", where, limit=LOVED_ONES_MAX)
+    page = context.db.query("care/LovedOne", _of(family), limit=LOVED_ONES_MAX)
     return LovedOnes(page.items, page.cursor is not None)
+
+
+def loved_one(context: Context, family: Entity, id: int | str) -> Entity | None:
+    """The one with this id or ident; None for whatever is not this family's.
+
+    All of its people are gone through, and nothing else: how long it takes to find nobody says how
+    many there are in the own family.
+    """
+    given = str(id).removeprefix(":")
+    cursor = None
+    for _ in range(_LOOKS_MAX):
+        page = context.db.query(
+            "care/LovedOne",
+            _of(family),
+            fields=("loved-one/name",),
+            limit=_AT_ONCE,
+            cursor=cursor,
+        )
+        for one in page.items:
+            if given in (str(one.entity_id), one.ident):
+                return one
+        cursor = page.cursor
+        if cursor is None:
+            break
+    return None
+
+
+def _of(family: Entity) -> dict[str, int]:
+    return {"loved-one/family": family.entity_id}
 
 
 def newest_events(context: Context, loved_one: Entity, limit: int) -> list[Entity]:
@@ -75,7 +97,7 @@ def _events(context: Context, loved_one: int) -> Iterator[Entity]:
             where,
             order_by="-care-event/loved-one",
             fields=_TOLD,
-            limit=_EVENTS_AT_ONCE,
+            limit=_AT_ONCE,
             cursor=cursor,
         )
         yield from page.items

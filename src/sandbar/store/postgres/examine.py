@@ -15,13 +15,15 @@ def examine(url: str, workspace: str) -> Examination:
     try:
         with translated():
             check(connection)
-            row = connection.execute(QUERIES.workspace_by_name, (workspace,)).fetchone()
+            rows = connection.execute(QUERIES.all_workspaces).fetchall()
+            names = tuple(name for _, name in rows)
             known = len(migrations_of(PACKAGE))  # an older or a newer one has been refused
             return Examination(
                 f"PostgreSQL {connection.info.server_version // 10_000}",
                 known,
                 known,
-                has_workspace=row is not None and row[0] is not None,
+                has_workspace=workspace in names,
+                workspaces=names,
                 role=connection.info.user,
             )
     finally:

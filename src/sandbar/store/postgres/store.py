@@ -70,6 +70,10 @@ class PostgresStore(OpenStore):
         """Numbers and names of the workspaces that there are."""
         return [(ws, name) for ws, name in self._pool.all_rows(QUERIES.all_workspaces, ())]
 
+    def home_of_server(self) -> str | None:
+        """Nobody can tell: any number of servers may be connected, on any machine."""
+        return None
+
     def create_workspace(self, name: str) -> int:
         """Make an empty workspace, unless there is one of that name."""
         refuse_event_loop()

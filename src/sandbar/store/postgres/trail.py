@@ -7,15 +7,16 @@ for no disk, and take no lock.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
-from sandbar.store.numbering import Numbers, Outcome
+from sandbar.store.numbering import Numbers, NumberTaken, Outcome, number_taken, strangers
 from sandbar.store.plan import Plan
 from sandbar.store.postgres.arrays import Longs, Texts
 from sandbar.store.postgres.connection import Connection
 from sandbar.store.postgres.pool import Pool
 from sandbar.store.queries import load_queries
-from sandbar.store.trail import AuditRow, Note, Place, Seal, require_next
+from sandbar.store.trail import AuditRow, Note, Place, RunEnd, Seal, audit_row, require_next
 from sandbar.store.writer import refuse_on_writer
 
 _Q = load_queries("sandbar.store.postgres", "trail.sql")
@@ -26,8 +27,14 @@ _NUMBERS = {"run", "n", "at_us", "is_success", "duration_us"}
 
 def apply_rides(connection: Connection, ws: int, plan: Plan) -> None:
     """Write the rows of the notes that come along with a batch."""
-    if plan.rides:
-        connection.execute(_Q.put_audit, _columns(ws, plan.rides.values()))
+    if not plan.rides:
+        return
+    rows = list(plan.rides.values())
+    if connection.execute(_Q.put_audit, _columns(ws, rows)).fetchone() == (len(rows),):
+        return
+    found = [connection.execute(_Q.rows_of, _at(ws, row)).fetchall() for row in rows]
+    if strangers(rows, map(audit_row, chain.from_iterable(found))):
+        raise number_taken()
 
 
 class PostgresTrail:
@@ -48,7 +55,10 @@ class PostgresTrail:
         for note in notes:
             by_ws.setdefault(note.ws, []).append(note)
         for ws, theirs in by_ws.items():
-            self._put(ws, theirs)
+            try:
+                self._put(ws, theirs)
+            except NumberTaken:
+                self._put(ws, theirs)  # under the next one
 
     def append_at_once(self, notes: Sequence[Note]) -> bool:
         """Never: there is a network in between."""
@@ -62,6 +72,7 @@ class PostgresTrail:
 
     def _put(self, ws: int, notes: Sequence[Note]) -> None:
         begun: dict[Note, AuditRow] = {}
+        taken: list[AuditRow] = []
         outcome = Outcome.DOUBTFUL
         try:
             for note in notes:
@@ -70,11 +81,20 @@ class PostgresTrail:
                     begun[note] = row
             if begun:
                 # A connection that proves stale is replaced, and the statement run again.
-                self._appenders.one_row(ws, _Q.put_audit, _columns(ws, begun.values()))
+                put = self._appenders.one_row(ws, _Q.put_audit, _columns(ws, begun.values()))
+                if put != (len(begun),):
+                    taken = self._strangers(ws, begun.values())
             outcome = Outcome.KEPT
         finally:
-            for note in begun:
-                self._numbers.end(note, outcome)
+            for note, row in begun.items():
+                self._numbers.end(note, Outcome.TAKEN if row in taken else outcome)
+        if taken:
+            raise number_taken()
+
+    def _strangers(self, ws: int, rows: Iterable[AuditRow]) -> list[AuditRow]:
+        """The rows in whose place there are others; the rest is committed."""
+        found = [self._appenders.all_rows(_Q.rows_of, _at(ws, row), ws) for row in rows]
+        return strangers(rows, map(audit_row, chain.from_iterable(found)))
 
     # --- reading -----------------------------------------------------------------------------
 
@@ -100,7 +120,7 @@ class PostgresTrail:
             return connection.execute(_Q.rows, bindings, prepare=True).fetchall()
 
         with self._readers.snapshot(ws, start) as found:
-            return [_row(columns) for columns in found]
+            return list(map(audit_row, found))
 
     def rows_of(
         self, ws: int, run: int, *, after_n: int, last_n: int | None = None, limit: int
@@ -108,12 +128,17 @@ class PostgresTrail:
         """Rows of a run, ascending."""
         last = _GREATEST if last_n is None else last_n
         rows = self._readers.all_rows(_Q.rows_of, (ws, run, after_n, last, limit), ws)
-        return [_row(columns) for columns in rows]
+        return list(map(audit_row, rows))
 
     def runs(self, ws: int) -> list[tuple[int, int, int]]:
         """The runs that have rows, with the last of each."""
         rows = self._readers.all_rows(_Q.runs, {"ws": ws}, ws)
         return [(run, n, at_us) for run, n, at_us in rows]
+
+    def run_ends(self, ws: int, *, after: int, limit: int) -> list[RunEnd]:
+        """The next runs that have rows, and how far each has got."""
+        rows = self._readers.all_rows(_Q.run_ends, {"ws": ws, "after": after, "limit": limit}, ws)
+        return [RunEnd(*row) for row in rows]
 
     def settled_n(self, ws: int) -> int:
         """Up to where this run's numbers are settled."""
@@ -172,6 +197,5 @@ def _columns(ws: int, rows: Iterable[AuditRow]) -> dict[str, Any]:
     return arrays | {"ws": ws}
 
 
-def _row(columns: Any) -> AuditRow:
-    row = AuditRow(*columns)
-    return row._replace(is_success=bool(row.is_success))
+def _at(ws: int, row: AuditRow) -> tuple[int, ...]:
+    return ws, row.run, row.n - 1, row.n, 1

@@ -39,6 +39,19 @@ SELECT found.run, l.n, l.at_us FROM found CROSS JOIN LATERAL (
   ORDER BY a.n DESC LIMIT 1) l
 ORDER BY found.run
 
+-- name: run_ends
+WITH RECURSIVE found (run, nth) AS (
+  SELECT (SELECT min(a.run) FROM audit a WHERE a.ws = %(ws)s AND a.run > %(after)s), 1
+  UNION ALL
+  SELECT (SELECT min(a.run) FROM audit a WHERE a.ws = %(ws)s AND a.run > found.run), nth + 1
+  FROM found WHERE found.run IS NOT NULL AND nth < %(limit)s)
+SELECT found.run, l.n, l.at_us,
+       coalesce((SELECT max(s.last_n) FROM seal s WHERE s.ws = %(ws)s AND s.run = found.run), 0)
+FROM found CROSS JOIN LATERAL (
+  SELECT a.n, a.at_us FROM audit a WHERE a.ws = %(ws)s AND a.run = found.run
+  ORDER BY a.n DESC LIMIT 1) l
+ORDER BY found.run
+
 -- name: seals
 SELECT number, run, first_n, last_n, count, at_us, hash FROM seal
 WHERE ws = %s AND number > %s ORDER BY number LIMIT %s

@@ -16,6 +16,7 @@ from sandbar.store.sqlite.reads import QUERIES
 from sandbar.store.sqlite.upgrade import PACKAGE, migration_number
 
 _LOCKS = Path("/proc/locks")
+CLAIM = ".server-lock"  # what a server holds locked beside the file
 
 
 def examine(path: str, workspace: str) -> Examination:
@@ -25,19 +26,29 @@ def examine(path: str, workspace: str) -> Examination:
     try:
         with translated():
             number = migration_number(connection)
-            found = number and connection.execute(QUERIES.workspace_by_name, (workspace,)).get
+            rows = connection.execute(QUERIES.workspaces).fetchall() if number else []
+            names = tuple(str(name) for _, name in rows)
     finally:
         connection.close()
-    lock = Path(f"{whole}.server-lock")
+    lock = Path(f"{whole}{CLAIM}")
     is_served = _is_claimed(lock)
     return Examination(
         f"SQLite {apsw.sqlite_lib_version()}",
         number,
         len(migrations_of(PACKAGE)),
-        has_workspace=bool(found),
+        has_workspace=workspace in names,
+        workspaces=names,
         is_served=is_served,
         server_pid=_holder(lock) if is_served else None,
     )
+
+
+def home_of_server(path: str) -> str | None:
+    """The workspace that the server of a file is at home in; None if none runs."""
+    lock = Path(f"{path}{CLAIM}")
+    if not _is_claimed(lock):
+        return None
+    return lock.read_bytes().decode("utf-8", "surrogatepass") or None
 
 
 def _is_claimed(lock: Path) -> bool:

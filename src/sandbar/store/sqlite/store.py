@@ -23,6 +23,7 @@ from sandbar.store.scan import Key
 from sandbar.store.sqlite.buckets import MemoryBuckets
 from sandbar.store.sqlite.connection import open_reader, open_writer, translated
 from sandbar.store.sqlite.erasure import scrub
+from sandbar.store.sqlite.examine import CLAIM, home_of_server
 from sandbar.store.sqlite.jobs import SqliteJobs
 from sandbar.store.sqlite.reads import QUERIES, SqliteReads
 from sandbar.store.sqlite.session import SqliteConnector
@@ -42,7 +43,9 @@ class SqliteStore(OpenStore):
 
     reads_in_microseconds = True
 
-    def __init__(self, path: str | os.PathLike[str], *, server: bool = False) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, server: bool = False, home: str | None = None
+    ) -> None:
         self._path = _whole_path(os.fspath(path))
         self._readers: deque[apsw.Connection] = deque()
         self.jobs = SqliteJobs(self._path, self._one_row, self._require_open)
@@ -52,7 +55,7 @@ class SqliteStore(OpenStore):
             self._path, numbers, self._write_lock, self._all_rows, self._require_open
         )
         self.buckets = MemoryBuckets()
-        self._server_lock = _lock_for_server(self._path) if server else None
+        self._server_lock = _lock_for_server(self._path, home) if server else None
         try:
             bring_up_to_date(self._path)
             super().__init__(
@@ -93,6 +96,10 @@ class SqliteStore(OpenStore):
         refuse_on_writer()
         with self._write_lock:
             drop_workspace(self._path, name)
+
+    def home_of_server(self) -> str | None:
+        """The workspace that the server on this file is at home in, if one runs."""
+        return home_of_server(self._path)
 
     # --- reads -----------------------------------------------------------------------------
 
@@ -261,10 +268,13 @@ def _whole_path(path: str) -> str:
         ) from error
 
 
-def _lock_for_server(path: str) -> int:
-    """Only one server may own a file; the lock is apart from SQLite's own, which it would break."""
+def _lock_for_server(path: str, home: str | None) -> int:
+    """Only one server may own a file; the lock is apart from SQLite's own, which it would break.
+
+    The lock's file says which workspace the server is at home in, for those who would delete it.
+    """
     try:
-        handle = os.open(f"{path}.server-lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        handle = os.open(f"{path}{CLAIM}", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise Incorrect(
             "store.cannot-open",
@@ -280,6 +290,8 @@ def _lock_for_server(path: str) -> int:
             f"another Sandbar server already serves {path}",
             hint="stop it, or talk to it; the library and the command line may run beside it",
         ) from error
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, (home or "").encode("utf-8", "surrogatepass"), 0)
     return handle
 
 

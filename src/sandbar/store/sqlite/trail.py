@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import apsw
 
-from sandbar.store.numbering import Numbers, Outcome
+from sandbar.errors import Problem
+from sandbar.faults import log_fault
+from sandbar.store.numbering import Numbers, NumberTaken, Outcome, number_taken, strangers
 from sandbar.store.plan import Plan
 from sandbar.store.queries import load_queries
 from sandbar.store.sqlite.connection import (
@@ -25,13 +27,14 @@ from sandbar.store.sqlite.connection import (
     problem_of,
     translated,
 )
-from sandbar.store.trail import AuditRow, Note, Place, Seal, require_next
+from sandbar.store.trail import AuditRow, Note, Place, RunEnd, Seal, audit_row, require_next
 from sandbar.store.writer import refuse_on_writer
 
 _Q = load_queries("sandbar.store.sqlite", "trail.sql")
 
 _GREATEST = (1 << 63) - 1
 _LOG_BYTES_MAX = 4_000_000  # beyond this it is moved into the file
+_UNMOVED_ROWS_MAX = 400  # about as much, if each has come alone
 
 AllRows = Callable[[str, Any], list[Any]]
 
@@ -39,7 +42,24 @@ AllRows = Callable[[str, Any], list[Any]]
 def apply_rides(connection: apsw.Connection, ws: int, plan: Plan) -> None:
     """Write the rows of the notes that come along with a batch."""
     if plan.rides:
-        connection.executemany(_Q.put_audit, [(ws, *row) for row in plan.rides.values()])
+        taken = _put_rows(connection, [(ws, row) for row in plan.rides.values()])
+        if taken:
+            raise number_taken()
+
+
+def _put_rows(
+    connection: apsw.Connection, rows: Sequence[tuple[int, AuditRow]]
+) -> list[tuple[int, AuditRow]]:
+    """Write rows; those are returned whose number somebody else's row has."""
+    before = connection.total_changes()
+    connection.executemany(_Q.put_audit, [(ws, *row) for ws, row in rows])
+    taken = []
+    if connection.total_changes() - before < len(rows):
+        for ws, row in rows:
+            found = connection.execute(_Q.rows_of, (ws, row.run, row.n - 1, row.n, 1))
+            if strangers([row], map(audit_row, found)):
+                taken.append((ws, row))
+    return taken
 
 
 class SqliteTrail:
@@ -61,6 +81,7 @@ class SqliteTrail:
         self._require_open = require_open
         self._appender: apsw.Connection | None = None
         self._sealer: apsw.Connection | None = None
+        self._unmoved = 0  # rows that were appended since somebody has looked after the log
         self.run = numbers.run
 
     # --- appending ---------------------------------------------------------------------------
@@ -70,6 +91,9 @@ class SqliteTrail:
         self._refuse_wrong_place()
         with self._lock:
             self._put(notes, begin_writing)
+        self._unmoved += len(notes)
+        if self._unmoved >= _UNMOVED_ROWS_MAX:
+            self._checkpoint_besides()
 
     def append_at_once(self, notes: Sequence[Note]) -> bool:
         """Commit them if the file is free this instant."""
@@ -88,7 +112,14 @@ class SqliteTrail:
             connection.executemany(_Q.note_use, [(ws, id, at_us) for id, at_us in uses.items()])
 
     def _put(self, notes: Sequence[Note], begin: Callable[[apsw.Connection], None]) -> bool:
+        try:
+            return self._try_to_put(notes, begin)
+        except NumberTaken:
+            return self._try_to_put(notes, begin)  # under the next one
+
+    def _try_to_put(self, notes: Sequence[Note], begin: Callable[[apsw.Connection], None]) -> bool:
         begun: dict[Note, AuditRow] = {}
+        taken: list[tuple[int, AuditRow]] = []
         outcome = Outcome.LOST
         try:
             with self._transaction(self._open_appender(), begin) as connection:
@@ -96,15 +127,17 @@ class SqliteTrail:
                     row = self._numbers.begin(note)
                     if row is not None:
                         begun[note] = row
-                rows = [(note.ws, *row) for note, row in begun.items()]
-                connection.executemany(_Q.put_audit, rows)
+                taken = _put_rows(connection, [(note.ws, row) for note, row in begun.items()])
                 outcome = Outcome.DOUBTFUL  # as long as its COMMIT is not over
             outcome = Outcome.KEPT
         except _NotFreeError:
             return False
         finally:
-            for note in begun:
-                self._numbers.end(note, outcome)
+            for note, row in begun.items():
+                is_taken = (note.ws, row) in taken
+                self._numbers.end(note, Outcome.TAKEN if is_taken else outcome)
+        if taken:
+            raise number_taken()
         return True
 
     # --- reading -----------------------------------------------------------------------------
@@ -125,19 +158,23 @@ class SqliteTrail:
         at_us, run, n = min(cursor or (end, 0, 0), (end, 0, 0))
         bindings: dict[str, Any] = {"ws": ws, "last_us": at_us, "at_us": at_us, "run": run, "n": n}
         bindings |= {"principal": principal, "verb": verb, "is_success": is_success}
-        return [_row(columns) for columns in self._all_rows(_Q.rows, bindings | {"limit": limit})]
+        return list(map(audit_row, self._all_rows(_Q.rows, bindings | {"limit": limit})))
 
     def rows_of(
         self, ws: int, run: int, *, after_n: int, last_n: int | None = None, limit: int
     ) -> list[AuditRow]:
         """Rows of a run, ascending."""
         last = _GREATEST if last_n is None else last_n
-        rows = self._all_rows(_Q.rows_of, (ws, run, after_n, last, limit))
-        return [_row(columns) for columns in rows]
+        return list(map(audit_row, self._all_rows(_Q.rows_of, (ws, run, after_n, last, limit))))
 
     def runs(self, ws: int) -> list[tuple[int, int, int]]:
         """The runs that have rows, with the last of each."""
         return [(run, n, at_us) for run, n, at_us in self._all_rows(_Q.runs, (ws,))]
+
+    def run_ends(self, ws: int, *, after: int, limit: int) -> list[RunEnd]:
+        """The next runs that have rows, and how far each has got."""
+        found = self._all_rows(_Q.run_ends, {"ws": ws, "after": after, "limit": limit})
+        return [RunEnd(*columns) for columns in found]
 
     def settled_n(self, ws: int) -> int:
         """Up to where this run's numbers are settled."""
@@ -188,6 +225,7 @@ class SqliteTrail:
     def checkpoint(self) -> None:
         """Move the log into the file if it has grown; nobody waits for that, but the caller."""
         self._require_open()
+        self._unmoved = 0
         try:
             size = os.stat(f"{self._path}-wal").st_size
         except FileNotFoundError:
@@ -195,10 +233,17 @@ class SqliteTrail:
         if size > _LOG_BYTES_MAX:
             connection = open_writer(self._path)
             try:
-                with translated():
+                with translated(), suppress(apsw.BusyError):  # then somebody else is at it
                     connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
             finally:
                 connection.close()
+
+    def _checkpoint_besides(self) -> None:
+        """What was to be done is done: whoever waits for it need not know of this."""
+        try:
+            self.checkpoint()
+        except Problem as problem:
+            log_fault("audit.checkpoint-failed", problem)
 
     def close(self) -> None:
         """Let go of the connections, once the store is no longer open."""
@@ -256,8 +301,3 @@ def _begin_at_once(connection: apsw.Connection) -> None:
         raise _NotFreeError from error
     except apsw.Error as error:
         raise problem_of(error) from error
-
-
-def _row(columns: Any) -> AuditRow:
-    row = AuditRow(*columns)
-    return row._replace(is_success=bool(row.is_success))

@@ -32,6 +32,20 @@ WHERE a.ws = ?1 AND a.run = found.run
   AND a.n = (SELECT max(n) FROM audit WHERE ws = ?1 AND run = found.run)
 ORDER BY found.run
 
+-- name: run_ends
+WITH RECURSIVE found (run) AS (
+  SELECT (SELECT min(run) FROM audit WHERE ws = :ws AND run > :after)
+  UNION ALL
+  SELECT (SELECT min(a.run) FROM audit a WHERE a.ws = :ws AND a.run > found.run)
+  FROM found WHERE found.run IS NOT NULL
+  LIMIT :limit)
+SELECT found.run, a.n, a.at_us,
+       coalesce((SELECT max(last_n) FROM seal WHERE ws = :ws AND run = found.run), 0)
+FROM found CROSS JOIN audit a
+WHERE a.ws = :ws AND a.run = found.run
+  AND a.n = (SELECT max(n) FROM audit WHERE ws = :ws AND run = found.run)
+ORDER BY found.run
+
 -- name: seals
 SELECT number, run, first_n, last_n, count, at_us, hash FROM seal
 WHERE ws = ? AND number > ? ORDER BY number LIMIT ?

@@ -43,8 +43,9 @@ class AuditEntry(Answer, frozen=True, kw_only=True):
 
 
 class AuditList(Answer, frozen=True, kw_only=True):
-    """Requests, newest first."""
+    """Requests of one workspace, newest first."""
 
+    workspace: str
     entries: list[AuditEntry]
     cursor: str | None = None
 
@@ -72,7 +73,7 @@ def list_entries(context: Context, arguments: ListArguments) -> AuditList:
     if len(entries) < len(rows):
         last = rows[len(entries) - 1]
         cursor = write_place((last.at_us, last.run, last.n), *question)
-    return AuditList(entries=entries, cursor=cursor)
+    return AuditList(workspace=context.db.caller.workspace, entries=entries, cursor=cursor)
 
 
 def _entry(row: AuditRow) -> AuditEntry:
