@@ -14,7 +14,7 @@ help:
 	@echo 'make test-long  the tests that take minutes: faults, fuzz, scale'
 	@echo 'make check      format, lint, types, layers, house rules'
 	@echo 'make format     let ruff write the format'
-	@echo 'make bench      speed, as ratios against the bare drivers, other MCP servers and DBOS'
+	@echo 'make bench      speed, as ratios against the bare drivers, other MCP servers and DBOS; cost of audit'
 	@echo 'make docs       write the reference of verbs anew'
 	@echo 'make lock       resolve the pins of pyproject.toml into requirements.lock'
 	@echo 'make clean      remove the environment and the caches'

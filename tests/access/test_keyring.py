@@ -64,7 +64,6 @@ def test_a_key_belongs_to_a_person_or_a_program(workspace: Workspace) -> None:
     add_user(workspace, "anna", email="anna@example.com", role="reader")
     add_account(workspace, "anna", "a-key-of-her-program")
     for user, principal, role in (
-        ("anna", "user/anna", "reader"),
         ("user/anna", "user/anna", "reader"),
         ("service/anna", "service/anna", "writer"),
     ):
@@ -72,6 +71,7 @@ def test_a_key_belongs_to_a_person_or_a_program(workspace: Workspace) -> None:
         assert made.key.owner == principal
         caller = signed_in(workspace, made.token)
         assert (caller.principal, caller.role) == (principal, role)
+    assert refusal(mint, workspace, "whose", user="anna").code == "account.ambiguous"
 
 
 def test_narrowing_is_what_sign_in_grants(workspace: Workspace) -> None:
@@ -261,6 +261,60 @@ def test_what_is_no_key_is_not_repeated(place: Place) -> None:
             assert problem.code == "key.unknown"
             assert secret not in str(problem)
     assert signed_in(other, theirs.token).key == "theirs"
+
+
+PASTED = [
+    "{}",
+    "claude:{}",
+    ":{}",
+    " {}",
+    "Bearer {}",
+    "Bearer claude:{}",
+    "'{}'",
+    "key={}",
+    "x/{}",
+]
+
+
+@pytest.mark.parametrize("form", PASTED)
+def test_a_pasted_secret_is_looked_up_and_never_repeated(workspace: Workspace, form: str) -> None:
+    made, other = mint(workspace, "laptop"), "sk-sand-" + "5e" * 32
+    for call in (revoke_key, rotate):
+        problem = refusal(call, workspace, form.format(other))
+        assert problem.code == "key.unknown"
+        assert "5e5e" not in f"{problem} {problem.data}"
+    new = rotate(workspace, form.format(made.token))
+    assert new.key.name == "laptop"
+    assert revoke_key(workspace, form.format(new.token)).state == "revoked"
+    makers: dict[Any, str] = {
+        mint: "key.name",
+        add_account: "account.name",
+        add_user: "account.name",
+    }
+    for make, code in makers.items():
+        problem = refusal(make, workspace, form.format(other))
+        assert problem.code == code
+        assert "5e5e" not in f"{problem} {problem.data}"
+    problem = refusal(mint, workspace, "x", user=form.format(other))
+    assert problem.code == "account.name"
+    assert "5e5e" not in f"{problem} {problem.data}"
+
+
+@pytest.mark.parametrize("secret", ["claude:a-chosen-key", "5e" * 32, "claude:5e5e"])
+def test_other_secrets_are_not_repeated_either(workspace: Workspace, secret: str) -> None:
+    mint(workspace, "laptop")
+    calls: list[Any] = [revoke_key, rotate, mint, add_account, add_user]
+    for call in calls:
+        problem = refusal(call, workspace, secret)
+        assert secret not in f"{problem} {problem.data}"
+        assert problem.code in ("key.unknown", "key.name", "account.name")
+
+
+def test_a_name_that_only_looks_a_little_like_a_key_is_one(workspace: Workspace) -> None:
+    for name in ("task-runner", "desk-1", ":risk-desk", "a/b-c"):
+        made = mint(workspace, name)
+        assert rotate(workspace, name).key.name == name.removeprefix(":")
+        assert revoke_key(workspace, name).entity_id == made.key.entity_id
 
 
 def test_a_replayed_mint_does_not_show_the_secret_again(workspace: Workspace) -> None:

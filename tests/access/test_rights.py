@@ -87,6 +87,11 @@ def test_what_rights_amount_to(given: Rights, role: Role | None) -> None:
         ("care.*", "care", "ping", True),
         ("ping", "care", "ping", True),
         ("ping", "care", "get_user_profile", False),
+        ("*y", "entity", "entity.query", True),
+        ("*y", "entity", "entity.find", False),  # not whatever a group has that ends so
+        ("*y", "entity", "entity", False),
+        ("ent*", "entity", "entity", True),
+        ("c*", "care", "ping", True),
         ("Entity.*", "entity", "entity.find", False),
         ("ent", "entity", "entity.find", False),
         ("", "entity", "entity.find", False),
@@ -176,4 +181,54 @@ def test_a_group_is_governed_by_its_admins_and_nobody_else(group: str) -> None:
     assert not ADMIN.narrowed(verbs=["entity.*", f"{group}.list"]).governs(group)
     assert not ADMIN.narrowed(is_read_only=True).governs(group)
     assert not ADMIN.narrowed(classes=["dt/Resource", f"{group}/Thing"]).governs(group)
-    assert ADMIN.narrowed(verbs=[group]).governs(group)
+    # Accounts and packs are governed by who is not narrowed at all: the others could end it.
+    is_sovereign = group in ("auth", "pack")
+    for verbs in ([group], [f"{group}.*"]):
+        assert ADMIN.narrowed(verbs=verbs).governs(group) is not is_sovereign
+    for verbs in ([f"{group[0]}*"], ["?*"], ["*.*"], [f"*{group[-1]}"], [f"[{group[0]}]*"]):
+        assert not ADMIN.narrowed(verbs=verbs).governs(group)
+        assert not ADMIN.narrowed(verbs=verbs).governs("*")
+    clerk = rights(Grant(group, "admin"), Grant("entity", "write"))
+    assert clerk.governs(group)
+    assert ADMIN.narrowed(to=clerk).governs(group) is not is_sovereign
+    assert ADMIN.narrowed(to=ADMIN).governs(group)
+
+
+@pytest.mark.parametrize(
+    ("given", "obstacle"),
+    [
+        (ADMIN, None),
+        (READER, "owner"),
+        (READER.narrowed(is_read_only=True, verbs=["search"]), "owner"),
+        (ADMIN.narrowed(is_read_only=True), "read-only"),
+        (ADMIN.narrowed(verbs=["entity.f*"]), "verbs"),
+        (ADMIN.narrowed(to=READER), "role"),
+        (ADMIN.narrowed(classes=["shop/Item"]), None),
+        (Rights(), "owner"),
+    ],
+)
+def test_what_keeps_somebody_from_a_verb(given: Rights, obstacle: str | None) -> None:
+    assert given.obstacle("entity", "entity.create", "write") == obstacle
+    assert given.may_call("entity", "entity.create", "write") == (obstacle is None)
+
+
+def test_what_belongs_to_the_whole_is_not_for_some_classes() -> None:
+    for one in (ADMIN.narrowed(classes=["shop/Item"]), rights(Grant("*", "admin", ITEMS))):
+        for group in ("key", "audit", "workspace"):
+            assert one.obstacle(group, f"{group}.list", "admin") == "classes"
+        assert one.obstacle("entity", "entity.purge", "admin") is None
+
+
+@pytest.mark.parametrize(
+    ("given", "is_scoped"),
+    [
+        (ADMIN, False),
+        (rights(Grant("schema", "admin"), Grant("entity", "read", ITEMS)), True),
+        (rights(Grant("entity", "read"), Grant("entity", "write", ITEMS)), True),
+        (rights(Grant("*", "write"), Grant("entity", "write", ITEMS)), False),
+        (ADMIN.narrowed(classes=["shop/Item"]), True),
+        (ADMIN.narrowed(to=rights(Grant("*", "admin", ITEMS))), True),
+    ],
+)
+def test_whether_anything_is_for_some_classes_only(given: Rights, is_scoped: bool) -> None:
+    assert given.is_scoped == is_scoped

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import re
 import subprocess
 import sys
@@ -12,10 +14,11 @@ import apsw
 import pytest
 
 import sandbar
+from sandbar.access import local_caller
 from sandbar.audit import AuditRow, RowsDigest, Seal, read_head, seal_hash
 from sandbar.clock import us_of_text
 from tests.audit.vandal import SqliteVandal
-from tests.cli.program import environment, run, run_well
+from tests.cli.program import PROGRAM, environment, run, run_well
 
 HEAD = re.compile(r"\d+:[0-9a-f]{64}\n")
 
@@ -54,16 +57,62 @@ def test_an_untouched_log_is_intact(path: str) -> None:
 def test_the_list_is_for_people(path: str) -> None:
     run_well("call", "codec.list", "--database", path)
     lines = audit(path, "list").stdout.splitlines()
-    assert lines[0].split() == ["at", "who", "surface", "what", "outcome", "ms", "request"]
+    assert lines[0].split() == ["at", "who", "surface", "what", "outcome", "ms"]
     assert lines[1].split()[2:6] == ["local", "cli", "codec.list", "ok"]
     assert lines[2].split()[2:6] == ["local", "library", "entity.find", "entity.unknown"]
     assert len(lines) == 8
+    assert {len(line) for line in lines} == {len(lines[0])}, "what ends with ms is aligned"
+
+
+def test_the_list_can_be_narrowed(path: str) -> None:
+    def told(*words: str) -> list[tuple[str, str | None]]:
+        answer = audit(path, "list", "--json", *words)
+        assert answer.returncode == 0
+        rows = map(json.loads, answer.stdout.splitlines())
+        return [(row["verb"], row["code"]) for row in rows]
+
+    wrong = ("entity.find", "entity.unknown")
+    assert told() == [wrong, *[("codec.list", None)] * 5]
+    assert told("--failed") == told("--verb", "entity.find") == told("--limit", "1") == [wrong]
+    assert len(told("--principal", "local")) == 6
+    assert "There are more" in audit(path, "list", "--limit", "5").stderr
+    assert audit(path, "list", "--limit", "6").stderr == ""
+    nobody = audit(path, "list", "--principal", "nobody")
+    assert (nobody.stdout, nobody.stderr) == ("", "No such requests.\n")
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_on_a_terminal_every_id_of_a_request_is_whole(path: str, columns: int) -> None:
+    ids = [f"0193a1b2-7c3d-7e4f-8a5b-{number:012}" for number in range(3)]
+    with sandbar.open(path) as db:
+        caller = local_caller("main")
+        for id in ids:
+            db.call_as(caller, "codec.list", {}, surface="mcp", request_id=id)
+    ours, theirs = pty.openpty()
+    subprocess.run(
+        [str(PROGRAM), "audit", "list", "--database", path, "--limit", "5"],
+        stdout=theirs, stderr=theirs, stdin=subprocess.DEVNULL, timeout=60, check=True,
+        env=environment({"TERM": "xterm-256color", "COLUMNS": str(columns)}),
+    )  # fmt: skip
+    os.close(theirs)
+    seen = re.sub(r"\x1b\[[0-9;]*m", "", os.read(ours, 100_000).decode())
+    os.close(ours)
+    lines = seen.splitlines()
+    assert max(map(len, lines)) <= columns
+    rows = [line for line in lines if "codec.list" in line or "entity.find" in line]
+    assert len(rows) == 5
+    if columns == 80:
+        assert [line.split() for line in lines if "request" in line] == [
+            ["request", id] for id in reversed(ids)
+        ]
+    else:
+        assert [line.split()[-1] for line in rows[:3]] == ids[::-1]
 
 
 def test_the_export_can_be_verified_without_us(path: str) -> None:
     """Rows and seals in the order of the chain: whoever has the file can follow it."""
     *lines, last = exported(path)
-    ws = int(str(last["workspace"]))
+    ws = int(str(last["workspace-number"]))
     previous, digest, seals = bytes(32), RowsDigest(), 0
     for line in lines:
         at_us = us_of_text(str(line["at"]))
@@ -77,7 +126,8 @@ def test_the_export_can_be_verified_without_us(path: str) -> None:
         previous, digest, seals = seal.hash, RowsDigest(), seals + 1
     assert last == {
         "head": f"{seals}:{previous.hex()}",
-        "workspace": 1,
+        "workspace": "main",
+        "workspace-number": 1,
         "rows": 6,
         "seals": 3,
         "unsealed": 0,
@@ -130,6 +180,18 @@ def test_a_process_that_forgets_to_close_seals_all_the_same(path: str) -> None:
 
 def test_what_goes_wrong(tmp_path: Path) -> None:
     new = str(tmp_path / "new.db")
+    for command in ("verify", "list", "head", "export"):
+        answer = audit(new, command)
+        assert (answer.returncode, answer.stdout) == (1, "")
+        assert "store.no-database" in answer.stderr
+    assert list(tmp_path.iterdir()) == []
+    sandbar.open(new).close()
+    for command in ("verify", "list", "head", "export"):
+        answer = audit(new, command, "--workspace", "mian")
+        assert (answer.returncode, answer.stdout) == (1, "")
+        assert "did you mean main?" in answer.stderr
+    with sandbar.open(new) as db:
+        assert db.neighbours.names() == ["main"]
     assert audit(new, "verify").stdout == "intact\n"
     assert audit(new, "list").stderr == "No requests yet.\n"
     answer = audit(new, "head")

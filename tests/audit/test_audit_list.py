@@ -76,6 +76,7 @@ def test_a_page_that_nobody_asked_to_be_long_is_bounded(db: sandbar.Database) ->
     for _ in range(60):
         db.call("codec.list")
     page = db.call("audit.list")
+    assert page.workspace == db.workspace_name
     assert len(page.entries) == 50
     assert page.cursor is not None
     assert len(db.call("audit.list", limit=55).entries) == 55

@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+import sandbar
 from sandbar.audit import AuditRow, Journal, Note, accompanied, verify
 from sandbar.errors import Problem, Unavailable
 from sandbar.store.api import Store
@@ -18,6 +19,8 @@ from tests.store.conftest import new_workspace
 from tests.store.writing import create
 
 WAIT_S = 30.0
+KEY = "sk-sand-" + "0" * 64
+KEYS = (KEY, f"x{KEY}", f"x_{KEY}", f"Bearer {KEY}", f"a.{KEY}", f"claude:{KEY}", KEY.upper())
 
 
 def opened(journal: Journal, ws: int, method: str = "tools/call", **more: str) -> Note:
@@ -40,8 +43,8 @@ def at_once_or_wait(journal: Journal, note: Note) -> None:
 WAYS = (wait, wait_later, at_once_or_wait)
 
 
-def rows(store: Store, ws: int) -> list[AuditRow]:
-    return store.trail.rows_of(ws, store.trail.run, after_n=0, limit=1000)
+def rows(of: Store | Journal, ws: int) -> list[AuditRow]:
+    return of.trail.rows_of(ws, of.trail.run, after_n=0, limit=1000)
 
 
 def outcomes(store: Store, ws: int) -> list[tuple[bool, str | None]]:
@@ -122,14 +125,46 @@ def test_a_call_that_fails_after_its_transaction_gets_a_second_row(place: OwnedP
 def test_what_a_client_made_up_is_kept_only_if_it_looks_right(place: OwnedPlace) -> None:
     store = place.open()
     ws, journal = new_workspace(store), Journal(store)
-    hostile = ("sk-sand-" + "0" * 80, "a\0b", "\ud800", "drop table; --", "", "ö" * 9)
+    hostile = (
+        *KEYS,
+        "a\0b",
+        "a b",
+        "POST /mcp",
+        "GET /mcp/sse x",
+        "\ud800",
+        "drop table; --",
+        "",
+        "ö" * 9,
+    )
     for text in hostile:
-        journal.settle(opened(journal, ws, text, verb=text, request_id=text + "\n"))
+        journal.settle(opened(journal, ws, text, verb=text, request_id=text))
     for row in rows(store, ws):
         assert (row.method, row.verb, row.request_id) == ("?", None, None)
     assert len(rows(store, ws)) == len(hostile)
-    journal.settle(opened(journal, ws, "GET /mcp", verb="sandbar_class_zorp_Boot"))
-    assert rows(store, ws)[-1][6:8] == ("GET /mcp", "sandbar_class_zorp_Boot")
+    for method in ("GET /mcp", "GET /mcp/sse", "DELETE /mcp", "tools/call", "$/cancel"):
+        verb = "sandbar_class_zorp_Boot"
+        journal.settle(opened(journal, ws, method, verb=verb, request_id="a:b-1.c_2"))
+        assert rows(store, ws)[-1][6:8] == (method, verb)
+        assert rows(store, ws)[-1].request_id == "a:b-1.c_2"
+
+
+def test_a_key_in_the_place_of_a_name_is_not_kept(tmp_path: Path) -> None:
+    with sandbar.open(str(tmp_path / "a.db")) as db:
+        for key in KEYS:
+            with pytest.raises(Problem, match="verb"):
+                db.call(key)
+        kept = [row.verb for row in rows(db.journal, db.workspace.number)]
+        assert kept[-len(KEYS) :] == ["?"] * len(KEYS)
+
+
+def test_what_is_known_is_named_whatever_it_looks_like(tmp_path: Path) -> None:
+    with sandbar.open(str(tmp_path / "a.db")) as db:
+        db.define(classes={"work/Task-Item": {"dt/subclass-of": ["dt/Resource"]}})
+        db.call("class.work.Task-Item", {})
+        with pytest.raises(Problem, match=r"verb\.unknown|no verb"):
+            db.call("class.work.Task-Thing", {})
+        kept = [row.verb for row in rows(db.journal, db.workspace.number)]
+        assert kept[-2:] == ["class.work.Task-Item", "?"]
 
 
 def test_many_settle_together_and_every_answer_comes_after_its_row(place: OwnedPlace) -> None:

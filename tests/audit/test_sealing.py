@@ -8,12 +8,17 @@ import sys
 import threading
 import tracemalloc
 
+import pytest
+
 from sandbar import clock
-from sandbar.audit import Journal, Verdict, export, head_of, verify
-from sandbar.audit.sealing import SEAL_ROWS_MAX, Sealer, seal_rows
+from sandbar.audit import Journal, Trail, Verdict, export, head_of, verify
+from sandbar.audit.chain import LAST_N
+from sandbar.audit.sealing import SEAL_ROWS_MAX, Adopter, Sealer, seal_rows
+from sandbar.model import RunEnd
 from sandbar.store.api import Store
 from tests.audit.conftest import OwnedPlace
 from tests.audit.logs import random_note, write_rows
+from tests.audit.vandal import AUDIT, RawLog
 from tests.conftest import Say
 from tests.store.conftest import new_workspace
 
@@ -107,6 +112,88 @@ def test_what_a_killed_run_left_is_adopted(place: OwnedPlace, say: Say) -> None:
     sealer.adopt()
     assert verify(store.trail, ws) == sealed
     say(f"{verdict.rows} rows of a killed run, {len(answered)} of them answered, none lost")
+
+
+def leave_runs(place: OwnedPlace, ws: int, runs: range, *, is_sealed: bool) -> None:
+    """Runs of one row each, long ago; sealed for good, or left behind."""
+    vandal = place.vandal()
+    log = vandal.read([ws])
+    row = dict.fromkeys(AUDIT) | {"ws": ws, "n": 1, "at_us": 1, "is_success": 1, "duration_us": 1}
+    row |= dict.fromkeys(("principal", "surface", "method"), "x")
+    seal = {"ws": ws, "first_n": 1, "last_n": LAST_N, "count": 1, "at_us": 1, "hash": b"x"}
+    for run in runs:
+        log.rows.append(row | {"run": run})
+        if is_sealed:
+            log.seals.append(seal | {"run": run, "number": len(log.seals) + 1})
+    vandal.write([ws], log)
+    vandal.close()
+
+
+def look(adopter: Adopter) -> int:
+    """Look until there is nothing more to look at; says how many turns that took."""
+    turns = 1
+    while not adopter.look():
+        turns += 1
+    return turns
+
+
+def forget(place: OwnedPlace, ws: int) -> None:
+    """Others share the database, and their looks are to be short."""
+    vandal = place.vandal()
+    vandal.write([ws], RawLog([], []))
+    vandal.close()
+
+
+def test_a_look_for_dead_runs_costs_the_same_however_many_there_were(
+    place: OwnedPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = place.open()
+    ws = new_workspace(store)
+    leave_runs(place, ws, range(10, 5_010), is_sealed=True)
+    visited: list[int] = []
+    read = type(store.trail).run_ends
+
+    def watched(trail: Trail, of: int, **which: int) -> list[RunEnd]:
+        ends = read(trail, of, **which)
+        if of == ws:
+            visited.extend(end.run for end in ends)
+        return ends
+
+    monkeypatch.setattr(type(store.trail), "run_ends", watched)
+    adopter = Adopter(store, adopt_after_s=0)
+    assert look(adopter) > 5_000 // 500, "the first look goes through all of them, in portions"
+    assert visited == list(range(10, 5_010))
+    visited.clear()
+    look(adopter)
+    assert visited == []
+    leave_runs(place, ws, range(9_000, 9_003), is_sealed=False)
+    look(adopter)
+    assert [store.trail.last_sealed_n(ws, run) for run in range(9_000, 9_003)] == [0, 0, 0]
+    look(adopter)
+    assert [store.trail.last_sealed_n(ws, run) for run in range(9_000, 9_003)] == [1, 1, 1]
+    assert visited == [*range(9_000, 9_003)] * 2
+    look(adopter)
+    assert visited == [*range(9_000, 9_003)] * 2
+    forget(place, ws)
+
+
+def test_an_old_run_that_begins_anew_is_found_by_the_next_walk(
+    place: OwnedPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = place.open()
+    ws = new_workspace(store)
+    leave_runs(place, ws, range(100, 105), is_sealed=True)
+    adopter = Adopter(store, adopt_after_s=0)
+    look(adopter)
+    leave_runs(place, ws, range(50, 51), is_sealed=False)
+    for _ in range(3):
+        look(adopter)
+    assert store.trail.last_sealed_n(ws, 50) == 0
+    now_s = clock.monotonic_s()
+    monkeypatch.setattr(clock, "monotonic_s", lambda: now_s + 601)
+    for _ in range(2):
+        look(adopter)
+    assert store.trail.last_sealed_n(ws, 50) == 1
 
 
 def test_many_seal_one_chain(place: OwnedPlace, seed: str) -> None:

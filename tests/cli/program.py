@@ -9,8 +9,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
+
+from sandbar.cli.main import main
 
 PROGRAM = Path(sys.executable).parent / "sandbar"
 Answer = subprocess.CompletedProcess[str]
@@ -44,6 +47,39 @@ def run_well(*words: str, cwd: Path | None = None, env: Mapping[str, str] | None
     answer = run(*words, cwd=cwd, env=env)
     assert answer.returncode == 0, answer.stderr
     return answer.stdout
+
+
+def run_here(*words: str, cwd: Path) -> Answer:
+    """The same without a process of its own: where a page shows dozens of commands."""
+    told, wrong = _captured(), _captured()
+    before = (Path.cwd(), dict(os.environ), sys.argv, sys.stdin)
+    code: int | str | None = 0
+    with Path(os.devnull).open(encoding="utf-8") as nothing:
+        try:
+            os.chdir(cwd)
+            os.environ.clear()
+            os.environ.update(environment())
+            sys.argv, sys.stdin = [str(PROGRAM), *words], nothing
+            with redirect_stdout(told), redirect_stderr(wrong):
+                main()
+        except SystemExit as end:
+            code = end.code
+        finally:
+            os.chdir(before[0])
+            os.environ.clear()
+            os.environ.update(before[1])
+            sys.argv, sys.stdin = before[2:]
+    return Answer(list(words), int(code or 0), _text(told), _text(wrong))
+
+
+def _captured() -> TextIOWrapper:
+    return TextIOWrapper(BytesIO(), encoding="utf-8", write_through=True)
+
+
+def _text(captured: TextIOWrapper) -> str:
+    buffer = captured.buffer
+    assert isinstance(buffer, BytesIO)
+    return buffer.getvalue().decode("utf-8")
 
 
 class Running:

@@ -86,7 +86,7 @@ def test_codex_names_the_variable_and_never_the_token() -> None:
     answer = run("connect", "codex", "--token", "claude:secret")
     table = tomllib.loads(answer.stdout)["mcp_servers"]["sandbar"]
     assert table == {"url": URL, "bearer_token_env_var": "SANDBAR_TOKEN"}
-    assert "export SANDBAR_TOKEN='claude:secret'" in answer.stderr
+    assert "export SANDBAR_TOKEN=claude:secret" in answer.stderr
 
 
 def test_as_printed_gives_the_seeds_shapes() -> None:
@@ -115,6 +115,20 @@ def test_the_endpoint_of_a_pack_has_its_own_name_and_url() -> None:
     assert desktop == {"url": url, "headers": {"Authorization": "Bearer k"}}
     command, _, _ = run_well("connect", "claude-code", "--pack", "care").partition("\n\n")
     assert command.startswith(f"claude mcp add --transport http sandwich {url} ")
+
+
+def test_the_advice_for_the_endpoint_of_a_pack_is_true() -> None:
+    for words in ((), ("--as-printed",)):
+        asked = run("connect", "claude-desktop", "--pack", "care", *words).stderr
+        assert "without a running server" not in asked
+        assert "sandbar serve --pack care" in asked
+        assert "sandbar key mint --name NAME" in asked
+        assert "where sk-sand-… stands" in asked
+        given = run("connect", "claude-desktop", "--pack", "care", "--token", "k", *words).stderr
+        assert "sandbar serve --pack care" in given
+        assert "keep the file to yourself" in given
+    curl = run("connect", "curl", "--token", "k").stderr
+    assert "file" not in curl
 
 
 def test_curl_asks_for_what_there_is() -> None:

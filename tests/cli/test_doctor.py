@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 from pathlib import Path
@@ -30,7 +31,12 @@ def test_a_database_with_and_without_accounts(tmp_path: Path) -> None:
     said = verdicts(answer)
     assert said.pop("accounts") == "warn"
     assert set(said.values()) == {"ok"}
-    assert re.search(r"workspace main: \d+ transactions, \d+ classes, \d+ entities", answer.stdout)
+    found = re.search(
+        r"workspace main: \d+ transactions, \d+ classes, (\d+) entities", answer.stdout
+    )
+    assert found is not None
+    (listed,) = json.loads(run_well("workspace", "list", "--json", cwd=tmp_path))
+    assert listed["entities"] == int(found[1]) > 0, "both count alike"
     run_well("account", "add", "claude", cwd=tmp_path)
     assert verdicts(run("doctor", "--port", "0", cwd=tmp_path))["accounts"] == "ok"
     other = run("doctor", "--port", "0", "--workspace", "other", cwd=tmp_path)

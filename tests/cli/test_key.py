@@ -93,6 +93,7 @@ def test_everything_wrong_is_said_at_once(here: Path) -> None:
     assert "No keys yet" in run("key", "list", cwd=here).stderr
     assert run_well("key", "list", "--json", cwd=here) == "[]\n"
     assert run("key", "mint", cwd=here).returncode == 2
+    assert run("key", "mint", "one", "--name", "two", cwd=here).returncode == 2
     secret = "sk-sand-" + "7" * 64
     for command in (("revoke", secret), ("rotate", secret), ("mint", "--name", secret)):
         answer = run("key", *command, cwd=here)

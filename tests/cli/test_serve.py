@@ -66,9 +66,19 @@ def test_it_says_where_it_is_and_what_comes_next(server: Running, tmp_path: Path
     assert told.startswith(f"Sandbar is ready at {server.url}\n")
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", server.url)
     assert "Nobody can sign in yet" in told
+    assert "sandbar key mint --name NAME" in told
     assert "sandbar account add NAME" in told
+    assert "The tools of" not in told
     assert f"sandbar connect claude-code --url {server.url}" in told
     assert (tmp_path / "sandbar.db").exists()
+
+
+def test_it_says_where_the_endpoint_of_a_pack_is(tmp_path: Path) -> None:
+    with serving("--pack", "care", cwd=tmp_path) as running:
+        told = running.wait_for(re.compile(r"Ctrl-C")).string
+    own = running.url.removesuffix("/mcp") + "/api/mcp"
+    assert re.search(rf"^The tools of care alone \(.+\): {own}$", told, re.MULTILINE)
+    assert f"sandbar connect claude-code --pack care --url {own}" in told
 
 
 def test_a_key_made_beside_the_server_signs_in(server: Running, tmp_path: Path) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pty
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import httpx
+import pytest
 
 import sandbar
-from tests.cli.program import PROGRAM, environment, run, run_well, serving
+from sandbar.database import prepare_postgres
+from tests.cli.program import PROGRAM, environment, run, run_here, run_well, serving
 
 MINTED = re.compile(r"    export SANDBAR_TOKEN=(sk-sand-[0-9a-f]{64})\n")
 SURE = ("delete", "shop", "--yes", "shop")
@@ -60,8 +64,8 @@ def test_create_says_what_comes_next_and_list_shows_it(tmp_path: Path) -> None:
     run_well(*command[1].replace("NAME", "laptop").split(), cwd=tmp_path)
     run_well("pack", "add", "zorp", "--workspace", "shop", cwd=tmp_path)
     listed = run_well("workspace", "list", cwd=tmp_path)
-    assert re.search(r"main +nobody yet +0 +\d+ +0 +no", listed)
-    assert re.search(r"shop +user/anna <anna@example.com> +[1-9]\d* +\d+ +1 +no", listed)
+    assert re.search(r"main +nobody yet +0 +\d+ +0 +active", listed)
+    assert re.search(r"shop +user/anna <anna@example.com> +[1-9]\d* +\d+ +1 +active", listed)
 
 
 def test_what_goes_wrong_is_said_in_words(tmp_path: Path) -> None:
@@ -142,7 +146,7 @@ def test_a_server_that_runs_notices_it_on_the_next_request(tmp_path: Path) -> No
         run_well("workspace", "suspend", "shop", cwd=tmp_path)
         assert answer() == (403, "workspace.suspended")
         assert re.search(r"shop .* suspended", run_well("workspace", "list", cwd=tmp_path))
-        run_well("workspace", "suspend", "shop", "--resume", cwd=tmp_path)
+        run_well("workspace", "resume", "shop", cwd=tmp_path)
         assert answer() == (200, None)
         run_well("workspace", "delete", "shop", "--yes", "shop", cwd=tmp_path)
         assert answer() == (401, "auth.invalid")
@@ -158,3 +162,112 @@ def test_a_server_that_runs_notices_it_on_the_next_request(tmp_path: Path) -> No
     run_well("workspace", *words, cwd=tmp_path)
     with sandbar.open(tmp_path / "sandbar.db", "shop") as shop:
         assert shop.neighbours.names() == ["shop"]
+
+
+def test_the_home_of_a_server_cannot_be_deleted_whatever_its_name(tmp_path: Path) -> None:
+    """Nor by any other door of the file: the server says where it is at home."""
+    for name in ("shop", "other"):
+        run_well("workspace", "create", name, cwd=tmp_path)
+    words = ("workspace", "delete", "shop", "--yes", "shop")
+    with serving("--workspace", "shop", cwd=tmp_path):
+        for how in (
+            words,
+            (*words, "--workspace", "other"),
+            ("call", "workspace.delete", "name=shop", "confirm=shop"),
+        ):
+            refused = run(*how, cwd=tmp_path)
+            assert (refused.returncode, "workspace.served" in refused.stderr) == (1, True), how
+        run_well(
+            "workspace", "delete", "main", "--yes", "main", "--workspace", "other", cwd=tmp_path
+        )
+    with serving("--workspace", "other", cwd=tmp_path):  # the claim is written anew
+        run_well(*words, cwd=tmp_path)
+    assert names(tmp_path) == ["other"]
+
+
+def test_a_server_whose_home_is_gone_says_that_it_is_not_well(fresh_postgres: str) -> None:
+    """On PostgreSQL nobody can tell where servers are at home."""
+    database = ("--database", prepare_postgres(fresh_postgres, role="sandbar_app"))
+    run_well("workspace", "create", "other", *database)
+    with serving(*database) as server:
+        health = server.url.replace("/mcp", "/health")
+        assert httpx.get(health).status_code == 200
+        words = ("delete", "main", "--yes", "main", "--workspace", "other")
+        run_well("workspace", *words, *database)
+        time.sleep(1.1)  # for so long a look is good
+        answer = httpx.get(health)
+        assert (answer.status_code, answer.json()) == (503, {"status": "ailing"})
+
+
+LOOKING = [
+    ("audit", "verify"), ("audit", "list"), ("audit", "export"), ("audit", "head"),
+    ("key", "list"), ("key", "rotate", "k"), ("key", "revoke", "k"),
+    ("account", "list"), ("account", "revoke", "a"),
+    ("workspace", "list"), ("workspace", "suspend", "main"), ("workspace", "resume", "main"),
+    ("workspace", "delete", "main", "--yes", "main"),
+    ("call", "codec.list"), ("pack", "list"),
+]  # fmt: skip
+
+
+def test_a_typing_error_makes_neither_a_file_nor_a_workspace(tmp_path: Path) -> None:
+    run_well("key", "mint", "k", cwd=tmp_path)
+    for words in LOOKING:
+        answer = run_here(*words, "--workspace", "mian", cwd=tmp_path)
+        assert (answer.returncode, "workspace.unknown" in answer.stderr) == (1, True), words
+        assert "did you mean main?" in answer.stderr
+        if words[0] not in ("call", "pack"):  # a new file for call; no packs are no packs
+            answer = run_here(*words, "--database", "sandbar.bd", cwd=tmp_path)
+            assert (answer.returncode, "store.no-database" in answer.stderr) == (1, True), words
+    answer = run_here("call", "codec.list", "--database", "n.db", "--workspace", "x", cwd=tmp_path)
+    assert (answer.returncode, "store.no-database" in answer.stderr) == (1, True)
+    assert run_here("pack", "list", "--database", "no.db", cwd=tmp_path).returncode == 0
+    assert names(tmp_path) == ["main"]
+    assert not [path for path in tmp_path.iterdir() if not path.name.startswith("sandbar.db")]
+    assert run_here("call", "codec.list", "--database", "new.db", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "new.db").exists()
+
+
+def test_a_database_without_the_usual_workspace_can_be_looked_after(tmp_path: Path) -> None:
+    run_well("key", "mint", "k", "--workspace", "shop", cwd=tmp_path)
+    assert names(tmp_path) == ["shop"]
+    run_well("workspace", "suspend", "shop", cwd=tmp_path)
+    refused = run("workspace", *SURE, cwd=tmp_path)
+    assert (refused.returncode, "workspace.own" in refused.stderr) == (1, True)
+    run_well("workspace", "create", "other", cwd=tmp_path)
+    said = run_well("workspace", *SURE, cwd=tmp_path)
+    assert re.search(r"with 0 entities, \d+ transactions and 1 key\.", said)
+    assert names(tmp_path) == ["other"]
+
+
+def test_what_is_exported_is_suspended_meanwhile(tmp_path: Path) -> None:
+    """Or what somebody writes between export and end would be in neither."""
+    run_well("workspace", "create", "shop", cwd=tmp_path)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").touch()
+    for folder in ("full", "sandbar.db/x"):
+        answer = run("workspace", *SURE, "--export", folder, cwd=tmp_path)
+        assert answer.returncode == 1
+    run_well("workspace", *SURE, "--export", "out", cwd=tmp_path)
+    rows = (tmp_path / "out" / "audit.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(rows[-1])["workspace"] == "shop"
+    with (tmp_path / "out" / "entities.jsonl").open(encoding="utf-8") as lines:
+        states = [one for one in map(json.loads, lines) if one["_class"] == "auth/Workspace"]
+    assert [one["auth/suspended?"] for one in states] == [True]
+
+
+def test_an_export_that_fails_lets_everybody_in_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_well("workspace", "create", "shop", cwd=tmp_path)
+
+    def full(handle: int) -> None:
+        del handle
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("sandbar.cli.exporting.os.fsync", full)
+        answer = run_here("workspace", *SURE, "--export", "out", cwd=tmp_path)
+    assert answer.returncode == 1
+    assert "workspace.export-failed" in answer.stderr
+    (_, shop) = json.loads(run_well("workspace", "list", "--json", cwd=tmp_path))
+    assert (shop["name"], shop["suspended"]) == ("shop", False)

@@ -239,7 +239,7 @@ def test_a_suspended_workspace_comes_back(fleet: Fleet) -> None:
     with guests_of(fleet, token) as guests:
         fleet.sandbar("workspace", "suspend", "x-resumed")
         assert [guest.ask().status for guest in guests] == [403] * len(guests)
-        fleet.sandbar("workspace", "suspend", "x-resumed", "--resume")
+        fleet.sandbar("workspace", "resume", "x-resumed")
         assert [guest.ask().status for guest in guests] == [200] * len(guests)
 
 

@@ -28,7 +28,7 @@ from tests.postgres_server import PostgresServer
 pytestmark = pytest.mark.xdist_group("hostile-credentials")
 
 EVERYWHERE: tuple[Lane, ...] = (*LANES, "pack")
-_HINT = "send `Authorization: Bearer NAME:KEY`; `sandbar account add NAME` makes a key"
+_HINT = "send `Authorization: Bearer KEY`, or NAME:KEY; `sandbar key mint --name NAME` makes one"
 _CHALLENGE = 'Bearer realm="sandbar-mcp"'
 
 
@@ -49,7 +49,7 @@ SAID: dict[Outcome, tuple[int, str, str, str]] = {
         403,
         "workspace.suspended",
         "this workspace is suspended",
-        "ask whoever runs the server; `sandbar workspace suspend NAME --resume` ends it",
+        "ask whoever runs the server; `sandbar workspace resume NAME` ends it",
     ),
 }
 # Refused before anybody is asked for: the status is enough.

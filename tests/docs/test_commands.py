@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.cli.program import PROGRAM, environment
+from tests.cli.program import run_here
 from tests.docs.pages import Page, page
 
 
@@ -18,22 +17,15 @@ class WrongCommand(AssertionError):
 
 def run_commands(shown: Page, folder: Path) -> dict[str, str]:
     """Run every line of the page's shell blocks in one folder; what each has printed."""
-    path = f"{PROGRAM.parent}{os.pathsep}{os.environ['PATH']}"
     said = {}
     for block in shown.blocks:
         if block.language != "sh":
             continue
         for line in block.text.splitlines():
-            answer = subprocess.run(
-                ["bash", "-c", line],
-                cwd=folder,
-                env=environment({"PATH": path}),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=False,
-            )
+            program, *words = shlex.split(line, comments=True)
+            if program != "sandbar":
+                raise WrongCommand(f"{shown.name}: {line}: only our own program is tried here")
+            answer = run_here(*words, cwd=folder)
             if answer.returncode != 0:
                 raise WrongCommand(f"{shown.name}: {line}: {answer.stderr}")
             said[line] = answer.stdout
@@ -54,5 +46,8 @@ def test_the_commands_of_the_page_on_access_work(tmp_path: Path) -> None:
 
 def test_a_command_that_does_not_work_is_caught(tmp_path: Path) -> None:
     wrong = Page("wrong.md", "Text.\n\n```sh\nsandbar key rotate nobody\n```\n")
+    run_here("key", "mint", "somebody", cwd=tmp_path)
     with pytest.raises(WrongCommand, match=r"key\.unknown"):
         run_commands(wrong, tmp_path)
+    with pytest.raises(WrongCommand, match="our own program"):
+        run_commands(Page("wrong.md", "```sh\nsandbox key list\n```\n"), tmp_path)

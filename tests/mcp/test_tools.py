@@ -55,6 +55,7 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(served: Served) -> None:
     status, modern = served.modern("tools/call", {"name": "nope", "arguments": {}})
     assert (status, modern["error"]["code"]) == (400, -32602)
     assert "sandbar_entity_create" in modern["error"]["data"]["available-tools"]
+    assert modern["error"]["data"]["hint"] == "data.available-tools lists the verbs"
 
 
 def test_every_finding_comes_back_at_once(served: Served) -> None:

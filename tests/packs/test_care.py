@@ -67,7 +67,7 @@ def id_of(workspace: Workspace, ident: str) -> str:
     return str(workspace.get(ident).entity_id)
 
 
-def record(workspace: Workspace, loved_one: str, *at: datetime) -> None:
+def record(workspace: Workspace, loved_one: str | int, *at: datetime) -> None:
     """Events of a loved one, recorded in this order."""
     operations = [
         Create(
@@ -321,6 +321,9 @@ def test_only_the_own_part_of_the_index_is_read(
     monkeypatch.setattr(SqliteReads, "scan", watched)
     for tool in TOOLS:
         dispatch(context, tool, {})
+    for id in FOREIGN:
+        with pytest.raises(Forbidden):
+            dispatch(context, "list_care_events", {"lovedOneId": id})
     names = {workspace.get(drive.property).ident for drive in made}
     assert names == {"family/members", "loved-one/family", "care-event/loved-one"}
     ends = [drive for drive in made if isinstance(drive, Between)]

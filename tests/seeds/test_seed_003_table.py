@@ -92,6 +92,8 @@ def test_every_request_writes_one_row(caregiver: Caregiver) -> None:
         ("ping", None, False, "limit.exceeded"),
     ]
     assert {row["principal"] for row in rows} == {"user/owner"}
+    exported = caregiver.server.sandbar("audit", "export").splitlines()
+    assert json.loads(exported[-1])["workspace"] == "main", "the tenant of every row"
     assert all(row["duration-us"] >= 0 and row["at"] and row["request-id"] for row in rows)
 
 

@@ -145,6 +145,22 @@ def test_rows_of_a_run_are_given_by_number(store: Store, ws: int) -> None:
     assert trail.runs(ws)[0][:2] == (run, 9)
 
 
+def test_how_far_runs_have_got_in_portions(store: Store, ws: int, place: Place) -> None:
+    stores = [store, place.open(), place.open()]
+    for rows, one in enumerate(stores, start=1):
+        one.trail.append(notes(ws, rows))
+    seal = Seal(1, stores[1].trail.run, 1, 2, 2, 5, b"h")
+    store.trail.seal(ws, lambda last: seal)
+    expected = sorted(
+        (one.trail.run, rows, 2 if rows == 2 else 0) for rows, one in enumerate(stores, start=1)
+    )
+    found: list[tuple[int, int, int]] = []
+    while ends := store.trail.run_ends(ws, after=found[-1][0] if found else 0, limit=2):
+        assert len(ends) <= 2
+        found += [(end.run, end.last_n, end.sealed_n) for end in ends]
+    assert found == expected
+
+
 def test_a_question_for_rows_ends_with_the_patience_of_who_asks(store: Store, ws: int) -> None:
     patience = Patience(10.0)
     patience.cancel()

@@ -91,6 +91,7 @@ def _keep_books(victim: Victim, ws: int) -> None:
     row = trail.rows(ws, limit=1)[0]
     assert trail.rows_of(ws, row.run, after_n=0, last_n=None, limit=1)
     assert trail.runs(ws)
+    assert trail.run_ends(ws, after=0, limit=1)
     trail.seal(ws, lambda _: Seal(1, row.run, 1, row.n, row.n, row.at_us, b"hash"))
     assert trail.seals(ws, after=0, limit=1)
     assert trail.last_seal(ws) is not None

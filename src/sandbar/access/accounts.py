@@ -203,7 +203,7 @@ def _known_account(workspace: Workspace, name: str) -> Entity:
     found = find_principal(workspace, name)
     if found is None:
         names = [principal_name(one) for one in each_principal(workspace)]
-        near = did_you_mean(name, [*names, *map(short_name, names)])
+        near = did_you_mean(name, dict.fromkeys([*names, *map(short_name, names)]))
         raise NotFound(
             "account.unknown",
             f"neither a program nor a person is called {name[:80]}",

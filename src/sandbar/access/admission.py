@@ -26,12 +26,12 @@ from sandbar.access.metamodel import (
 )
 from sandbar.access.principals import principal_name
 from sandbar.access.rights import Rights
-from sandbar.access.roles import Pace, held_roles, is_kind, pace_of
+from sandbar.access.roles import Held, Pace, held_roles, is_kind, pace_of
 from sandbar.errors import Forbidden, NotFound, Unauthenticated
 from sandbar.model import Entity, Workspace
 
 MINTED_PACE = Pace(60, 60)  # of keys that begin with sk-, unless somebody says otherwise
-_HINT = "send `Authorization: Bearer NAME:KEY`; `sandbar account add NAME` makes a key"
+_HINT = "send `Authorization: Bearer KEY`, or NAME:KEY; `sandbar key mint --name NAME` makes one"
 
 
 class Admitted(NamedTuple):
@@ -69,18 +69,23 @@ def admit(
         raise Forbidden(
             "workspace.suspended",
             "this workspace is suspended",
-            hint="ask whoever runs the server; `sandbar workspace suspend NAME --resume` ends it",
+            hint="ask whoever runs the server; `sandbar workspace resume NAME` ends it",
         )
     held = held_roles(workspace, account.get(ROLES) or ())
     basis = {**held.basis, account.entity_id: account.t}
     rights, is_lacking = held.rights, held.is_lacking or state is None
+    pace = pace_of(account).else_(held.pace)
     if state is not None:
         basis[state.entity_id] = state.t
     if key is not None:
         basis[key.entity_id] = key.t
-        rights, more, is_narrowed_lacking = _narrowed(workspace, rights, key)
-        basis.update(more)
-        is_lacking = is_lacking or is_narrowed_lacking
+        to = _roles_of_key(workspace, key)
+        if to is not None:
+            basis.update(to.basis)
+            is_lacking = is_lacking or to.is_lacking
+            pace = pace.and_at_most(to.pace)  # it narrows this as all else
+        rights = _narrowed(rights, key, to)
+        pace = pace_of(key).else_(pace)
     role = rights.role
     if role is None:
         raise refused_token("auth.inactive")
@@ -94,7 +99,7 @@ def admit(
         None if key is None else str(key.get(KEY_NAME)),
         via,
         rights,
-        _limit(key, account, held.pace, via),
+        _limit((key or account).entity_id, pace, via),
         is_own and role == "admin",
         frozenset(basis.items()),
         workspace.number,
@@ -152,33 +157,27 @@ def _workspace_entity(workspace: Workspace) -> Entity | None:
         return None  # an earlier version made it, and nobody has brought it up to date
 
 
-def _narrowed(
-    workspace: Workspace, rights: Rights, key: Entity
-) -> tuple[Rights, dict[int, int], bool]:
+def _roles_of_key(workspace: Workspace, key: Entity) -> Held | None:
+    """The roles that a key is narrowed to, if it is."""
     names = key.get(KEY_ROLES)
-    to = held_roles(workspace, names) if names else None
-    narrowed = rights.narrowed(
+    return held_roles(workspace, names) if names else None
+
+
+def _narrowed(rights: Rights, key: Entity, to: Held | None) -> Rights:
+    return rights.narrowed(
         to=to and to.rights,
         verbs=key.get(VERBS) or (),
         classes=key.get(CLASSES) or (),
         is_read_only=key.get(READ_ONLY) is True,
     )
-    return narrowed, to.basis if to else {}, to is not None and to.is_lacking
 
 
-def _limit(key: Entity | None, account: Entity, of_roles: Pace | None, via: Via) -> Limit | None:
-    """What the key says, else the account, else its roles, else what such keys have."""
-    usual = MINTED_PACE if via == "api-key" else None
-    said = (pace_of(key) if key is not None else None) or pace_of(account) or of_roles or usual
-    if said is None:
-        return None
+def _limit(bucket_id: int, said: Pace, via: Via) -> Limit | None:
+    """What somebody has said, else what such keys have."""
     per_minute = said.per_minute
-    if per_minute is None:  # only how many at once
-        per_minute = (usual or Pace(0, None)).per_minute
-    if not per_minute:
-        return None
-    bucket_id = (key or account).entity_id
-    return Limit(per_minute, said.burst or per_minute, bucket_id)
+    if per_minute is None and via == "api-key":
+        per_minute = MINTED_PACE.per_minute
+    return Limit(per_minute, said.burst or per_minute, bucket_id) if per_minute else None
 
 
 def _earlier(account: Entity, key: Entity | None) -> int | None:

@@ -7,7 +7,6 @@ change what others mean. A key or a role may be limited to classes besides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sandbar.access.callers import Caller
@@ -83,6 +82,10 @@ class RightsGuard:
         if not is_within(kinds, self._reach.write):
             raise refuse_outside("an entity of this class")
 
+    def shows(self, kinds: frozenset[str]) -> bool:
+        """Whether what a write comes across may be told: who has a value, who refers to it."""
+        return is_within(kinds, self._reach.read)
+
     def admit_purge(self, kinds: frozenset[str]) -> None:
         """Whether an entity may be changed or purged, by what it is; it may be gone already."""
         self.admit(kinds)
@@ -118,8 +121,10 @@ class RightsGuard:
             raise _admins_only(
                 f"{name} exists: only admins change or delete classes and properties"
             )
-        for mentioned in _protected(touched.mentions):
-            raise _admins_only(f"only admins build upon {mentioned}")
+        for mentioned in sorted(touched.mentions):
+            is_pack = _namespace(mentioned) == _PACKS and not self._reach.governs_packs
+            if is_protected(mentioned) or is_pack:
+                raise _admins_only(f"only admins build upon {mentioned}")
 
 
 def refuse_writing() -> Forbidden:
@@ -129,10 +134,6 @@ def refuse_writing() -> Forbidden:
         "this account may only read",
         hint="ask an admin for the role writer",
     )
-
-
-def _protected(names: Iterable[str]) -> Iterator[str]:
-    return (name for name in sorted(names) if is_protected(name))
 
 
 def refuse_reserved_workflow(caller: Caller, name: str) -> None:

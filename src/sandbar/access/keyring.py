@@ -13,7 +13,14 @@ from typing import Any, Literal
 import msgspec
 
 from sandbar import clock
-from sandbar.access.keys import KEY_PREFIX, MINTED_START, key_digest, mint_key, shown_part
+from sandbar.access.keys import (
+    KEY_PREFIX,
+    holds_secret,
+    key_digest,
+    mint_key,
+    secret_in,
+    shown_part,
+)
 from sandbar.access.metamodel import (
     ACTIVE,
     BURST,
@@ -27,6 +34,7 @@ from sandbar.access.metamodel import (
     OWNER,
     RATE_LIMIT,
     READ_ONLY,
+    USER,
     VERBS,
     install_access,
 )
@@ -38,6 +46,7 @@ from sandbar.access.principals import (
     find_owner,
     known_principal,
     principal_name,
+    short_name,
 )
 from sandbar.access.wishes import Wishes
 from sandbar.errors import Conflict, Incorrect, NotFound
@@ -244,8 +253,9 @@ def find_key(workspace: Workspace, name: str) -> Entity | None:
 
 
 def _known_key(workspace: Workspace, name: str) -> Entity:
-    if name.startswith(MINTED_START):
-        return _key_by_secret(workspace, name)
+    secret = secret_in(name)
+    if secret is not None or holds_secret(name):
+        return _key_by_secret(workspace, secret or name)
     found = find_key(workspace, name)
     if found is None:
         names = (str(one[KEY_NAME]) for one in each_of(workspace, KEY))
@@ -269,8 +279,7 @@ def _key_by_secret(workspace: Workspace, given: str) -> Entity:
                 hint="`sandbar account revoke KEY` ends it",
             )
         return found
-    start = given.rstrip(".…")
-    begun = [one for one in each_of(workspace, KEY) if one.get(KEY_SHOWN) == start]
+    begun = [one for one in each_of(workspace, KEY) if one.get(KEY_SHOWN) == given]
     if len(begun) == 1:
         return begun[0]
     names = ", ".join(str(one[KEY_NAME]) for one in begun)
@@ -285,10 +294,10 @@ def _key_by_secret(workspace: Workspace, given: str) -> Entity:
 
 
 def _key_name(name: str) -> str:
-    if name.removeprefix(":").startswith(MINTED_START):
+    if holds_secret(name):
         raise Incorrect(
             "key.name",
-            f"the name of a key does not begin with {MINTED_START}: keys themselves do",
+            "this looks like a key, not like the name of one",
             hint="name it after where it is used, such as laptop",
         )
     return parse_keyword(name)
@@ -302,7 +311,8 @@ def _holder(workspace: Workspace, user: str | None) -> Entity:
         raise Conflict(
             "user.inactive",
             f"{principal_name(found)} is revoked or has expired: no key would sign in",
-            hint="`sandbar account add NAME` lets an account sign in again",
+            hint=f"`sandbar account add {short_name(principal_name(found))}"
+            f"{' --person' if found.class_ == USER else ''} --role ROLE` lets them sign in again",
         )
     return found
 

@@ -17,6 +17,8 @@ _MINTED_BYTES = 32
 _SHOWN_DIGITS = 6
 _PREFIX = re.compile(r"sk-(?:[a-z0-9]+-)*")
 _CHOSEN = re.compile(r"[\x21-\x7e]+")
+_SECRET = re.compile(r"(?<![A-Za-z0-9])sk-[\w\-]*", re.ASCII)  # task-runner holds none
+_DIGITS = re.compile(rf"[0-9a-fA-F]{{{2 * _MINTED_BYTES}}}")
 
 
 def mint_key(prefix: str = KEY_PREFIX) -> str:
@@ -24,7 +26,7 @@ def mint_key(prefix: str = KEY_PREFIX) -> str:
     if _PREFIX.fullmatch(prefix) is None:
         raise Incorrect(
             "key.prefix",
-            f"minted keys begin with sk-, small letters and dashes, not {prefix[:40]!r}",
+            "minted keys begin with sk-, and small letters, digits and a dash for every word more",
             hint=f"for example {KEY_PREFIX}",
         )
     return prefix + secrets.token_hex(_MINTED_BYTES)
@@ -33,6 +35,18 @@ def mint_key(prefix: str = KEY_PREFIX) -> str:
 def shown_part(key: str) -> str:
     """How a minted key begins: enough to tell it from others, and no help in guessing it."""
     return key[: -2 * _MINTED_BYTES + _SHOWN_DIGITS]
+
+
+def secret_in(text: str) -> str | None:
+    """The part of a text that is a minted key, or how one begins: as in `claude:sk-sand-…`."""
+    found = _SECRET.search(text)
+    return None if found is None else found.group()
+
+
+def holds_secret(text: str) -> bool:
+    """Whether a text that should be a name is a key instead, or NAME:KEY: never to be repeated."""
+    is_minted = _SECRET.search(text) is not None or _DIGITS.search(text) is not None
+    return is_minted or ":" in text.strip()[1:]
 
 
 def key_digest(key: str) -> bytes:

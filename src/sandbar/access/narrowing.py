@@ -78,13 +78,19 @@ def _pattern(given: str, known: Collection[str] | None) -> str:
         raise Incorrect(
             "key.verbs", f"{given[:40]!r} names no verb", hint="such as entity.find or entity.*"
         )
-    if known is not None and not any(fnmatchcase(name, pattern) for name in known):
+    if known is not None and not _is_meant(pattern, known):
         raise NotFound(
             "key.verb-unknown",
             f"no verb is called {pattern}",
             hint=did_you_mean(pattern, known) or "such as entity.find, entity.* or search",
         )
     return pattern
+
+
+def _is_meant(pattern: str, known: Collection[str]) -> bool:
+    """Whether it is the name of a group, or matches a verb: `*a` does not mean all of `schema`."""
+    verbs = (name for name in known if f"{name}." not in known)
+    return pattern in known or any(fnmatchcase(name, pattern) for name in verbs)
 
 
 def _number(given: int | None, least: int) -> int | None:

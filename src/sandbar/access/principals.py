@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from sandbar.access.keys import holds_secret
 from sandbar.access.metamodel import (
     OWNED,
     OWNS,
@@ -107,7 +108,7 @@ def known_principal(workspace: Workspace, name: str) -> Entity:
     if found is not None:
         return found
     names = [principal_name(one) for one in each_principal(workspace)]
-    near = did_you_mean(name, [*names, *map(short_name, names)])
+    near = did_you_mean(name, dict.fromkeys([*names, *map(short_name, names)]))
     raise NotFound(
         "user.unknown",
         f"there is nobody called {name[:80]} here",
@@ -163,5 +164,11 @@ def _find(workspace: Workspace, slot: str, *spellings: str) -> Entity | None:
 
 
 def _in_namespace(name: str, namespace: str) -> str:
+    if holds_secret(name):
+        raise Incorrect(
+            "account.name",
+            "this looks like a key, not like the name of anybody",
+            hint="a name is such as claude or user/anna; `sandbar key revoke KEY` ends a key",
+        )
     keyword = parse_keyword(name)
     return keyword if "/" in keyword else f"{namespace}/{keyword}"

@@ -53,6 +53,10 @@ class ProcessGuard:
         if self._role_guard is not None:
             self._role_guard.admit(kinds, is_new=is_new)
 
+    def shows(self, kinds: frozenset[str]) -> bool:
+        """Whether entities of these classes may be named to whoever writes."""
+        return self._role_guard is None or self._role_guard.shows(kinds)
+
     def touch(self, touched: Touched) -> None:
         """Whether this change may be made."""
         for kind in touched.kinds & _VERBS.keys():

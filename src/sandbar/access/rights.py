@@ -17,6 +17,11 @@ Access = Literal["read", "write", "admin"]
 Classes = frozenset[str]
 
 ALL = "*"
+# Whoever writes accounts, keys and roles may make themselves what they like, and so may whoever
+# switches on the code of packs. These are no groups of verbs: patterns of verbs never mean them.
+_SOVEREIGN = frozenset({"auth", "pack"})
+# Verbs about a workspace as a whole: whoever is limited to some of its classes has none of them.
+_OF_THE_WHOLE = frozenset({"key", "workspace", "audit"})
 STRENGTH: dict[Access, int] = {"read": 1, "write": 2, "admin": 3}
 
 
@@ -33,6 +38,7 @@ class Grant(msgspec.Struct, frozen=True):
 
 
 Layer = frozenset[Grant]
+Obstacle = Literal["owner", "read-only", "verbs", "role", "classes"]  # all but the first: the key
 
 
 class Rights(msgspec.Struct, frozen=True):
@@ -63,22 +69,40 @@ class Rights(msgspec.Struct, frozen=True):
 
     def may_call(self, group: str, name: str, access: Access) -> bool:
         """Whether a verb may be called; its group stands for itself, for what is no verb."""
+        return self.obstacle(group, name, access) is None
+
+    def obstacle(self, group: str, name: str, access: Access) -> Obstacle | None:
+        """What keeps them from calling a verb, if anything does."""
+        if not self.layers or not _grants(self.layers[0], group, access):
+            return "owner"
         if self.is_read_only and access != "read":
-            return False
+            return "read-only"
         if self.verbs is not None and not any(_meant(p, group, name) for p in self.verbs):
-            return False
-        return bool(self.layers) and all(
-            any(grant.allows(group, access) for grant in layer) for layer in self.layers
-        )
+            return "verbs"
+        if not all(_grants(layer, group, access) for layer in self.layers[1:]):
+            return "role"
+        if group in _OF_THE_WHOLE and self.scopes(group, access):
+            return "classes"
+        return None
 
     def governs(self, group: str) -> bool:
         """Whether all of a group is theirs as an admin's, without exception for any class."""
-        if self.classes is not None or (group == ALL and self.verbs is not None):
+        if group in _SOVEREIGN and self.is_narrowed:
+            group = ALL  # whoever could undo what narrows them would not be narrow
+        if self.classes is not None or self.is_read_only:
             return False
-        return self.may_call(group, group, "admin") and all(
+        meant = {group, f"{group}.{ALL}"} if group != ALL else set[str]()
+        if self.verbs is not None and self.verbs.isdisjoint(meant):
+            return False
+        return bool(self.layers) and all(
             any(grant.allows(group, "admin") and grant.classes is None for grant in layer)
             for layer in self.layers
         )
+
+    @property
+    def is_scoped(self) -> bool:
+        """Whether there is anything that they may do with some classes only."""
+        return self.classes is not None or any(map(_is_scoped, self.layers))
 
     def scopes(self, group: str, access: Access) -> tuple[Classes, ...]:
         """Sets of classes: what is touched must be in each, itself or by a class above it."""
@@ -124,6 +148,11 @@ class Rights(msgspec.Struct, frozen=True):
         )
 
     @property
+    def of_owner(self) -> Rights:
+        """The same without whatever a key is narrowed to."""
+        return Rights(self.layers[:1])
+
+    @property
     def is_narrowed(self) -> bool:
         """Whether these are a key's that may less than its owner."""
         is_limited = self.verbs is not None or self.classes is not None
@@ -149,8 +178,30 @@ def _is_within(inner: frozenset[str] | None, outer: frozenset[str] | None) -> bo
     return outer is None or (inner is not None and inner <= outer)
 
 
+def _grants(layer: Layer, group: str, access: Access) -> bool:
+    return any(grant.allows(group, access) for grant in layer)
+
+
+def _is_scoped(layer: Layer) -> bool:
+    """Whether a grant for some classes adds to those for all of them."""
+    whole = [grant for grant in layer if grant.classes is None]
+    return any(
+        grant.classes is not None and not any(w.allows(grant.group, grant.access) for w in whole)
+        for grant in layer
+    )
+
+
 def _meant(pattern: str, group: str, name: str) -> bool:
-    return fnmatchcase(name, pattern) or fnmatchcase(group, pattern) or pattern == f"{group}.{ALL}"
+    """Whether a pattern means a verb: by its name, with its group before it, or by the group.
+
+    A pattern such as `*y` means names that end so, not all verbs of a group that does. What is no
+    verb, such as a door, is meant with its group as a whole.
+    """
+    if pattern == group:
+        return True
+    if name == group:
+        return fnmatchcase(f"{group}.", pattern)
+    return fnmatchcase(name, pattern) or fnmatchcase(f"{group}.{name}", pattern)
 
 
 ACCESS_OF_ROLE: dict[Role, frozenset[Access]] = {

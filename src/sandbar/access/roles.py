@@ -33,17 +33,34 @@ _ADMIN = "admin"
 
 
 class Pace(NamedTuple):
-    """How often: a number of requests a minute (0: no limit), and how many at once."""
+    """How often: a number of requests a minute (0: no limit), and how many at once; None: unsaid.
 
-    per_minute: int | None
-    burst: int | None
+    Each of the two is a matter of its own: one may be said here and the other elsewhere.
+    """
+
+    per_minute: int | None = None
+    burst: int | None = None
+
+    def else_(self, other: Pace) -> Pace:
+        """This, and where it says nothing, the other."""
+        return Pace(
+            other.per_minute if self.per_minute is None else self.per_minute,
+            other.burst if self.burst is None else self.burst,
+        )
+
+    def and_at_most(self, other: Pace) -> Pace:
+        """The lesser of what both say; what only one of them says."""
+        return Pace(
+            min(_said(self.per_minute, other.per_minute), key=_generosity, default=None),
+            min(_said(self.burst, other.burst), default=None),
+        )
 
 
 class Held(NamedTuple):
     """What roles amount to, and what that rests on."""
 
     rights: Rights
-    pace: Pace | None
+    pace: Pace
     basis: dict[int, int]  # entities, and the t of their last change
     is_lacking: bool  # a role was not written down: it may be at any time
 
@@ -54,13 +71,12 @@ def held_roles(workspace: Workspace, names: Iterable[str]) -> Held:
     for name in dict.fromkeys(names):
         walk.by_name(name)
     walk.rest()
-    return Held(Rights((frozenset(walk.grants),)), walk.pace, walk.basis, walk.is_lacking)
+    return Held(Rights((frozenset(walk.grants),)), walk.pace(), walk.basis, walk.is_lacking)
 
 
-def pace_of(entity: Entity) -> Pace | None:
-    """What a key, an account or a role says of how often; None, if it says nothing."""
-    pace = Pace(entity.get(RATE_LIMIT), entity.get(BURST))
-    return None if pace == (None, None) else pace
+def pace_of(entity: Entity) -> Pace:
+    """What a key, an account or a role says of how often."""
+    return Pace(entity.get(RATE_LIMIT), entity.get(BURST))
 
 
 def is_kind(workspace: Workspace, entity: Entity, kind: str) -> bool:
@@ -77,8 +93,9 @@ class _Walk:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._waiting: list[int | str] = []
+        self._roles: dict[int | str, Entity] = {}  # by what a reference to them is shown as
+        self._held: list[int | str] = []
         self.grants: set[Grant] = set()
-        self.pace: Pace | None = None
         self.basis: dict[int, int] = {}
         self.is_lacking = False
 
@@ -92,9 +109,7 @@ class _Walk:
             self.grants |= _built_in(name)
             return
         self._take(role)
-        pace = pace_of(role)
-        if pace is not None and (self.pace is None or _generosity(pace) > _generosity(self.pace)):
-            self.pace = pace
+        self._held.append(role.ident or role.entity_id)
 
     def rest(self) -> None:
         """What those inherit; whoever inherits from themselves has been seen already."""
@@ -103,8 +118,33 @@ class _Walk:
             if role is not None and role.entity_id not in self.basis:
                 self._take(role)
 
+    def pace(self) -> Pace:
+        """What the roles say, each before those that it inherits; the greatest of several."""
+        rates = self._nearest(RATE_LIMIT)
+        return Pace(
+            max(rates, key=_generosity, default=None), max(self._nearest(BURST), default=None)
+        )
+
+    def _nearest(self, slot: str) -> list[int]:
+        """What the roles say in a slot; of one that says nothing, what those above it say."""
+        found: list[int] = []
+        waiting, seen = list(self._held), set[int | str]()
+        while waiting:
+            name = waiting.pop()
+            role = None if name in seen else self._roles.get(name)
+            seen.add(name)
+            if role is None:
+                continue
+            said = role.get(slot)
+            if said is None:
+                waiting += role.get(INHERITS) or ()
+            else:
+                found.append(said)
+        return found
+
     def _take(self, role: Entity) -> None:
         self.basis[role.entity_id] = role.t
+        self._roles[role.ident or role.entity_id] = role
         if role.get(ROLE_NAME) == _ADMIN:
             self.grants.add(EVERYTHING)
         self._waiting += role.get(INHERITS) or ()
@@ -139,5 +179,9 @@ def _grant_of(permission: Entity) -> Layer:
     return frozenset({Grant(group, access, frozenset(classes) if classes else None)})
 
 
-def _generosity(pace: Pace) -> float:
-    return float("inf") if pace.per_minute == 0 else pace.per_minute or 0
+def _said(*numbers: int | None) -> list[int]:
+    return [number for number in numbers if number is not None]
+
+
+def _generosity(per_minute: int) -> float:
+    return per_minute or float("inf")  # 0: no limit

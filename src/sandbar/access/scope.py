@@ -42,7 +42,8 @@ def reach_of(rights: Rights, group: str, name: str) -> Reach:
         rights.may_call(group, name, "admin"),
         rights.governs("auth"),
         rights.governs("pack"),
-        rights.governs("schema"),
+        # Whoever moves a class below another one moves it into every scope that names that.
+        rights.governs("schema") and not rights.is_scoped,
     )
 
 

@@ -36,7 +36,7 @@ TOKEN_MAX = 600  # a name and a key, each of at most 255 characters
 _SEEN_MAX = 4096
 _SCHEME = "bearer"
 _BLANKS = " \t"  # what HTTP calls white space; others that Python would strip are part of a token
-_HINT = "send `Authorization: Bearer NAME:KEY`; `sandbar account add NAME` makes a key"
+_HINT = "send `Authorization: Bearer KEY`, or NAME:KEY; `sandbar key mint --name NAME` makes one"
 
 
 class _Seen(NamedTuple):

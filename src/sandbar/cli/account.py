@@ -61,13 +61,21 @@ def add(
         raise typer.BadParameter("--email goes with --person")
     settings = settings_of(database, workspace)
     console = Console(highlight=False, soft_wrap=True, markup=False)
-    pace = {"rate_limit": rate_limit, "burst": burst}
     with opened(settings) as db, db.recorded("account.add", surface="cli"):
         if person:
-            user = add_user(db.workspace, name, email=email, role=role, **pace)
+            user = add_user(
+                db.workspace, name, email=email, role=role, rate_limit=rate_limit, burst=burst
+            )
         else:
-            prefix = settings.key_prefix
-            made = add_account(db.workspace, name, api_key, role, prefix=prefix, **pace)
+            made = add_account(
+                db.workspace,
+                name,
+                api_key,
+                role,
+                rate_limit=rate_limit,
+                burst=burst,
+                prefix=settings.key_prefix,
+            )
     if person:
         console.print(f"{user.name} is known here as {role}. A key for them:")
         console.print(f"    sandbar key mint --name NAME --user {shlex.quote(user.name)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from collections.abc import Iterable
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from sandbar.cli.clients import Launch, Server, Snippet
     from sandbar.packs import PackEndpoint
     from sandbar.settings import Settings
+
+
+_MADE = "A key is made by: sandbar key mint --name NAME"
+_EXPORT = "export SANDBAR_TOKEN='sk-sand-…'"
+_KEPT = "The key stands in it: keep the file to yourself."
 
 
 class Client(StrEnum):
@@ -70,7 +76,7 @@ def connect(
     settings = Settings.from_environment(database=database, workspace=workspace)
     if pack is not None:
         print_snippets(_of_pack(client, _endpoint_of(pack), url, token, settings, as_printed))
-        for line in _advice_for_pack(client, token, as_printed):
+        for line in _advice_for_pack(client, pack, token, as_printed):
             print(f"# {line}", file=sys.stderr)
         return
     if as_printed:
@@ -182,11 +188,12 @@ def _nothing_printed(client: Client) -> typer.BadParameter:
     )
 
 
-def _advice_for_pack(client: Client, token: str | None, as_printed: bool) -> list[str]:
-    made = "A key is made by: sandbar key mint --name NAME"
-    if token is None and (as_printed or client is Client.CLAUDE_DESKTOP):
-        return [made, "Write it where sk-sand-… stands."]
-    return [made, *_advice(client, token)[1:]] if token is None else _advice(client, token)
+def _advice_for_pack(client: Client, pack: str, token: str | None, as_printed: bool) -> list[str]:
+    served = f"A server must run, on a workspace with the pack: sandbar serve --pack {pack}"
+    is_in_file = client is Client.CLAUDE_DESKTOP or as_printed
+    if token is None and is_in_file:
+        return [served, _MADE, "Write it where sk-sand-… stands, and keep the file to yourself."]
+    return [served, _KEPT] if is_in_file else [served, *_advice(client, token)]
 
 
 def _launch(settings: Settings) -> Launch:
@@ -210,11 +217,11 @@ def _advice(client: Client, token: str | None) -> list[str]:
     if client is Client.CLAUDE_DESKTOP:
         return ["It works on this database with and without a running server."]
     if client is Client.CODEX:
-        shown = token or "NAME:KEY"
-        return [f"Codex reads the key from the environment: export SANDBAR_TOKEN='{shown}'"]
+        if token is None:
+            return [_MADE, f"Codex reads it from the environment: {_EXPORT}"]
+        return [f"Codex reads it from the environment: export SANDBAR_TOKEN={shlex.quote(token)}"]
+    if client is Client.CURL:
+        return [_MADE, f"Then: {_EXPORT}"] if token is None else ["The key stands in it."]
     if token is not None:
-        return ["The key stands in it: keep the file to yourself."]
-    made = "A key is made by: sandbar account add NAME"
-    if client is Client.VSCODE:
-        return [made]
-    return [made, "Then, before the client starts: export SANDBAR_TOKEN='NAME:KEY'"]
+        return [_KEPT]
+    return [_MADE] if client is Client.VSCODE else [_MADE, f"Before the client starts: {_EXPORT}"]

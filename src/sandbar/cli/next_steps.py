@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ipaddress
+import shlex
 
 from rich.console import Console
 from rich.text import Text
 
 from sandbar.cli.connect import Client, snippets_for
+from sandbar.cli.limits import minted_pace
 from sandbar.database import Database
 from sandbar.errors import NotFound
+from sandbar.packs import PackEndpoint, known_endpoints, loaded_packs
 from sandbar.settings import Settings
 
 _CLIENTS = {
@@ -26,14 +29,19 @@ def where_to_go(database: Database, settings: Settings, url: str) -> list[Text]:
     reached = f"{settings.public_url.rstrip('/')}/mcp" if settings.public_url else url
     lines = [
         Text(
-            "Another account:"
+            "Another key, or another program with one:"
             if has_account(database)
-            else "Nobody can sign in yet. Make an account and its key, in another shell:"
+            else "Nobody can sign in yet. In another shell, make a key, or a program with one:"
         ),
+        Text(f"  sandbar key mint --name NAME{where}", "cyan"),
         Text(f"  sandbar account add NAME{where}", "cyan"),
         Text("Connect a client (claude-code, claude-desktop, cursor, codex, vscode):"),
-        Text(f"  sandbar connect claude-code --url {reached}", "cyan"),
+        Text(f"  sandbar connect claude-code --url {shlex.quote(reached)}", "cyan"),
     ]
+    for pack, endpoint in _endpoints(database):
+        own = reached.removesuffix("/mcp") + endpoint.path
+        lines.append(Text(f"The tools of {pack} alone ({endpoint.title}): {own}"))
+        lines.append(Text(f"  sandbar connect claude-code --pack {pack} --url {own}", "cyan"))
     if settings.public_url is None and not _is_loopback(settings.host):
         lines.append(
             Text("Keys travel in the clear: put TLS in front (docs/connect.md).", "yellow")
@@ -44,6 +52,7 @@ def where_to_go(database: Database, settings: Settings, url: str) -> list[Text]:
 def demo_greeting(settings: Settings, url: str, token: str) -> list[Text]:
     """The key of the demo, and what to paste into each client."""
     lines = [Text(f"MCP URL  {url}", "bold"), Text(f"Key      {token}", "bold")]
+    lines.append(Text(minted_pace(None, None), "dim"))
     for client, name in _CLIENTS.items():
         (snippet, *_) = snippets_for(client, url, token, settings)
         lines += [Text(""), Text(f"{name}, {snippet.where}:", "bold blue"), Text(snippet.text)]
@@ -76,6 +85,12 @@ def has_account(database: Database) -> bool:
     return False
 
 
+def _endpoints(database: Database) -> list[tuple[str, PackEndpoint]]:
+    """The endpoints of the packs that the workspace has."""
+    loaded = loaded_packs(database.workspace)
+    return [(pack, endpoint) for pack, endpoint in known_endpoints() if pack in loaded]
+
+
 def _of_same_database(settings: Settings) -> str:
     """The options that lead another command to the same workspace."""
     default = Settings()
@@ -83,9 +98,9 @@ def _of_same_database(settings: Settings) -> str:
     if settings.is_postgres:
         words += " --database URL"  # as it was given; it may hold a password
     elif settings.database != default.database:
-        words += f" --database {settings.database}"
+        words += f" --database {shlex.quote(settings.database)}"
     if settings.workspace != default.workspace:
-        words += f" --workspace {settings.workspace}"
+        words += f" --workspace {shlex.quote(settings.workspace)}"
     return words
 
 

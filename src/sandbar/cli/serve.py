@@ -54,7 +54,7 @@ def serve(
 ) -> None:
     """Serve a database to AI agents over MCP, until Ctrl-C.
 
-    Every client signs in with a key: `sandbar account add NAME` makes one.
+    Every client signs in with a key: `sandbar key mint --name NAME` makes one.
     """
     from sandbar.cli.next_steps import where_to_go
     from sandbar.cli.serving import run_server

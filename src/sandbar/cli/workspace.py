@@ -50,7 +50,6 @@ def create_one(
     import shlex
 
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     settings = settings_of(database, workspace)
@@ -61,14 +60,12 @@ def create_one(
     console.print(Text(f"The workspace {made.name} is ready; it belongs to {made.owner}."))
     console.print("What comes next:")
     at = f"--workspace {shlex.quote(made.name)}{_where(settings, database)}"
-    table = Table.grid(padding=(0, 3))
     for command, what in (
         ("key mint --name NAME", "a key of its owner"),
         ("account add NAME", "a program that signs in"),
         ("pack add zorp", "classes and data to begin with"),
     ):
-        table.add_row(Text(f"    sandbar {command} {at}", "cyan"), what)
-    console.print(table)
+        console.print(Text.assemble((f"    sandbar {command} {at}", "cyan"), f"   # {what}"))
     console.print("Any server of this database serves it: the key says which workspace is meant.")
 
 
@@ -181,14 +178,14 @@ def _seated(
     settings: Settings, workspace: str | None, *, besides: str | None = None, may_make: bool = False
 ) -> Database:
     """The database, in the workspace that was given; else in the usual one, or if that is not
-    there (or is the one `besides`) in any: what is done to workspaces can be done from each."""
+    there in any (but the one `besides`): what is done to workspaces can be done from each."""
     from msgspec.structs import replace
 
     names = workspaces_in(settings)
     if may_make and not names:
         return opened(settings)
-    fitting = [name for name in names or () if name != besides]
-    if workspace is None and fitting and settings.workspace not in fitting:
+    if workspace is None and names and settings.workspace not in names:
+        fitting = [name for name in names if name != besides] or names
         settings = replace(settings, workspace=fitting[0])
     return existing(settings)
 
@@ -237,11 +234,13 @@ def _export(db: Database, seen: WorkspaceView, folder: Path, busy: Any) -> Works
 
     from sandbar.access import view_of
     from sandbar.cli.exporting import export_workspace, prepare_folder
+    from sandbar.errors import Conflict
 
     prepare_folder(folder)
     named = {"name": seen.name, "reason": "it is exported and deleted"}
     call_verb(db, "workspace.suspend", named)
     shop = db.in_workspace(seen.name)
+    before_t = shop.t
     try:
         with Progress(console=busy, transient=True, disable=not busy.is_terminal) as bar:
             task = bar.add_task(f"exporting {seen.name}", total=None)
@@ -249,6 +248,12 @@ def _export(db: Database, seen: WorkspaceView, folder: Path, busy: Any) -> Works
                 shop, folder, lambda done, of: bar.update(task, completed=done, total=of)
             )
         found = view_of(shop.workspace, seen.name)
+        if found.t != before_t:
+            raise Conflict(
+                "workspace.busy",
+                f"somebody has written to {seen.name} while it was exported",
+                hint="nothing was deleted; try again, with another folder",
+            )
     except BaseException:
         if not seen.suspended:
             call_verb(db, "workspace.suspend", {"name": seen.name, "resume": True})

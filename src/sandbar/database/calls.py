@@ -14,6 +14,7 @@ from sandbar.database.offers import Offer
 from sandbar.errors import Problem, Unavailable
 from sandbar.faults import log_fault
 from sandbar.model import Workspace
+from sandbar.patience import limited
 from sandbar.verbs import (
     Context,
     Conversation,
@@ -198,6 +199,7 @@ class Calls(ABC):
             raise
         finally:
             try:
-                self.journal.settle(note)
+                with limited(None):  # the caller's patience may have ended, and ours has not
+                    self.journal.settle(note)
             except Unavailable as problem:
                 log_fault("audit.unavailable", problem)

@@ -175,7 +175,7 @@ class Record:
     def working(self, work: Callable[[], object]) -> object:
         """Work in a thread that outlives its client if need be, and then keeps the row itself."""
         if not self._begin_work():  # its row says so already
-            raise Interrupted(GONE, "the client hung up", hint="send it again")
+            raise Interrupted("client.gone", "the client hung up", hint="send it again")
         try:
             with accompanied(self.note):
                 return work()

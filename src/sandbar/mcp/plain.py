@@ -153,7 +153,10 @@ class PlainEndpoint:
                 result = await self._call(exchange, params)
             else:
                 raise _wire(_no_method(method), exchange, METHOD_NOT_FOUND)
-        except MCPError as error:
+        except (MCPError, Problem) as problem:
+            error = (
+                problem if isinstance(problem, MCPError) else _wire(problem, exchange, TOOL_FAILED)
+            )
             _fail(exchange, code_in(error))
             return failed(message["id"], error)
         return {"jsonrpc": "2.0", "id": message["id"], "result": result}

@@ -268,7 +268,8 @@ class Tools:
         verbs = verbs if self._only is None else sorted(self._only)
         data: dict[str, Any] = {"available-tools": verbs, "code": problem.code}
         if problem.hint is not None:
-            data["hint"] = problem.hint
+            # The hint names the list by the key that it has in our own errors.
+            data["hint"] = problem.hint.replace("data.available", "data.available-tools")
         if exchange.request_id is not None:
             data["request-id"] = exchange.request_id
         return MCPError(INVALID_PARAMS, f"Unknown tool: {name[:100]}", data)

@@ -39,6 +39,27 @@ def too_many_values() -> Incorrect:
     )
 
 
+def not_unique(property: Property, value: Any, taker: int | None) -> Finding:
+    """The finding about a value that another entity has; which one, if that may be told."""
+    named = None if taker is None else f"entity {taker}"
+    return Finding(
+        code="slot.not-unique",
+        message=f"{str(value)[:80]!r} is taken" + (f" by {named}" if named else ""),
+        slot=property.ident,
+        hint="choose another value" + (f", or update {named}" if named else ""),
+    )
+
+
+def out_of_range(property: Property, id: int, kind: str | None, target: str) -> Finding:
+    """The finding about a reference to what is of another class; which one, if it may be told."""
+    return Finding(
+        code="reference.range",
+        message=f"entity {id} is " + (f"a {kind}, not a {target}" if kind else f"no {target}"),
+        slot=property.ident,
+        hint=f"refer to an instance of {target}",
+    )
+
+
 def distinct(property: Property, values: list[Any]) -> list[Any]:
     """The values without repetition, in the order in which they came."""
     found: dict[bytes, Any] = {}

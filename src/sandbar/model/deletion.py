@@ -110,7 +110,8 @@ def _count(outside: list[tuple[Property, int]]) -> str:
 
 
 def _still_referenced(unit: Unit, draft: Draft, outside: list[tuple[Property, int]]) -> Conflict:
-    shown = [{"entity-id": id, "slot": p.ident} for p, id in outside[:_REFERRERS_SHOWN]]
+    first = outside[:_REFERRERS_SHOWN]
+    shown = [{"entity-id": id, "slot": p.ident} for p, id in first if unit.shows(id)]
     return Conflict(
         "entity.referenced",
         f"entity {draft.id} is referred to {_count(outside)} times",

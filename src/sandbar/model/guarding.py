@@ -38,6 +38,9 @@ class Guard(Protocol):
     def admit(self, kinds: frozenset[str], *, is_new: bool = False) -> None:
         """Whether an entity of these classes may be worked on, or made, at all."""
 
+    def shows(self, kinds: frozenset[str]) -> bool:
+        """Whether entities of these classes may be named to whoever writes."""
+
     def touch(self, touched: Touched) -> None:
         """Whether this change may be made."""
 

@@ -8,6 +8,7 @@ checked against the whole filter.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from sandbar.errors import Incorrect, Problem, Unsupported
@@ -18,6 +19,7 @@ from sandbar.model.drives import Drive, choose_drive
 from sandbar.model.filters import EVERYTHING, Evaluator, Node, parse_filter
 from sandbar.model.findings import data_of, finding_of
 from sandbar.model.hiding import hidden_ids
+from sandbar.model.naming import unknown_entity
 from sandbar.model.properties import Property
 from sandbar.model.rendering import Source, render
 from sandbar.model.results import Page
@@ -143,7 +145,8 @@ class _Walk:
         self.filter: Node = EVERYTHING
         self.order, self.descending = None, False
         try:
-            self.filter = parse_filter(schema, self.cls, question.where, resolve)
+            named = partial(self._named, resolve) if self.hidden else resolve
+            self.filter = parse_filter(schema, self.cls, question.where, named)
         except Problem as problem:
             wrong.append(("where", problem))
         try:
@@ -159,6 +162,15 @@ class _Walk:
         type_keys = tuple(schema.class_by_id(id).type_key for id in self.classes)
         self.everything = Equals(core.TYPE, type_keys)
         self.drive: Drive = choose_drive(self.filter, self.everything, self._ids, self._is_small)
+
+    def _named(self, resolve: Any, given: Any) -> int:
+        """The entity that a filter names; by a value nobody is found who is hidden."""
+        id: int = resolve(given)
+        if isinstance(given, dict):
+            rows = self.view.source.entities([id], self.view.as_of)
+            if rows and rows[0].cls in self.hidden:
+                raise unknown_entity(self.view.schema, given)
+        return id
 
     def _fields(self, names: tuple[str, ...] | None, wrong: list[Wrong]) -> frozenset[str] | None:
         """The idents of the slots to be shown; None for all."""

@@ -21,6 +21,12 @@ _STORED_AS_TEXT = {
 
 def check_definition(schema: Schema, id: int) -> None:
     """Compile all that a class or property says, so that a wrong definition fails when written."""
+    if schema.id_named(schema.ident_of(id)) is None:
+        raise Incorrect(
+            "definition.nameless",
+            "a class or property is known by its name, and this one has none",
+            hint="give it a db/ident, such as shop/Shoe",
+        )
     if schema.has_class(id):
         cls = schema.class_by_id(id)
         if any(id in schema.class_by_id(up).parent_ids for up in (id, *cls.ancestors)):

@@ -14,7 +14,13 @@ from typing import Any
 from sandbar.errors import Incorrect, NotFound
 from sandbar.keywords import parse_ident
 from sandbar.model import core
-from sandbar.model.checks import check_required, check_validators, decode_slot
+from sandbar.model.checks import (
+    check_required,
+    check_validators,
+    decode_slot,
+    not_unique,
+    out_of_range,
+)
 from sandbar.model.documents import Doc
 from sandbar.model.drafts import Draft, Hashed, SecretNotHashed
 from sandbar.model.findings import Finding, suggestion
@@ -151,7 +157,8 @@ class Unit:
             )
         stored = decode_slot(property, value, self.resolve)
         for id in self.holders(property, lookup_key(property, stored)):
-            return id
+            if self.shows(id):
+                return id
         raise NotFound(
             "entity.unknown",
             f"no entity has {property.ident} = {str(value)[:80]!r}",
@@ -277,14 +284,8 @@ class Unit:
         ):
             others = [id for id in self.holders(property, key) if id != draft.id]
             if others:
-                findings.append(
-                    Finding(
-                        code="slot.not-unique",
-                        message=f"{str(value)[:80]!r} is taken by entity {others[0]}",
-                        slot=property.ident,
-                        hint=f"choose another value, or update entity {others[0]}",
-                    )
-                )
+                taker = others[0] if self.shows(others[0]) else None
+                findings.append(not_unique(property, value, taker))
         return findings
 
     def _check_references(self, draft: Draft, property: Property) -> Iterable[Finding]:
@@ -309,12 +310,7 @@ class Unit:
                 cls = self.schema.class_by_id(class_id)
                 if property.target not in cls.lineage:
                     target = self.schema.ident_of(property.target)
-                    yield Finding(
-                        code="reference.range",
-                        message=f"entity {id} is a {cls.ident}, not a {target}",
-                        slot=property.ident,
-                        hint=f"refer to an instance of {target}",
-                    )
+                    yield out_of_range(property, id, cls.ident if self.shows(id) else None, target)
 
     @contextmanager
     def undone_by_failure(self) -> Iterator[None]:
@@ -358,8 +354,16 @@ class Unit:
 
     def _admit(self, class_id: int, *, is_new: bool = False) -> None:
         if self.guard is not None:
-            schema = self.schema if self.schema.has_class(class_id) else self.base_schema
-            self.guard.admit(kinds_of(schema, class_id), is_new=is_new)
+            self.guard.admit(self._kinds(class_id), is_new=is_new)
+
+    def shows(self, id: int) -> bool:
+        """Whether whoever writes may be told of an entity that the write has come across."""
+        class_id = None if self.guard is None else self.class_id_of(id)
+        return self.guard is None or class_id is None or self.guard.shows(self._kinds(class_id))
+
+    def _kinds(self, class_id: int) -> frozenset[str]:
+        is_known = self.schema.has_class(class_id)
+        return kinds_of(self.schema if is_known else self.base_schema, class_id)
 
     def ask_guard(self, *, since_undo: bool = False) -> None:
         """Whether all this may be changed; or only what `undone_by_failure` would undo."""

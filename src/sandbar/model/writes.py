@@ -188,7 +188,8 @@ class Writes:
         def work(tx: Transaction) -> tuple[Receipt, list[int]]:
             tx.attribute(principal, reason)
             unit = Unit(tx, self._schema_of(tx.generation, tx.epoch), guard)
-            return _receipt(tx), purge_entity(unit, entity, mode)
+            gone = purge_entity(unit, entity, mode)
+            return _receipt(tx), gone
 
         receipt, gone = self._store.submit(self._ws, work, alone=True).result()
         return Purged(receipt, gone, self._store.scrub())

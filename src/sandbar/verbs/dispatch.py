@@ -5,11 +5,12 @@ Find the verb, ask whether the caller may, read the arguments, run, answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
 
+from sandbar.access import Access
 from sandbar.audit import accompanied, nameable
 from sandbar.errors import Fault, Forbidden, Incorrect, NotFound, Problem, TooMany
 from sandbar.faults import log_fault
@@ -27,6 +28,7 @@ from sandbar.verbs.tasks import Started
 from sandbar.workflow import CALL
 
 _SHOWN_MAX = 80
+_NAMES_SHOWN = 8
 _KEY = "idempotency-key"
 CLASS_TOOLS = ("entity", "entity.create")  # what the tool of a class is another spelling of
 CALLS_OF_ONE_CALLER = 12  # long calls that are under way at once
@@ -65,7 +67,7 @@ def _name(context: Context, name: str) -> None:
 def _call(context: Context, ready: Ready, arguments: Mapping[str, Any]) -> Any:
     verb = ready.verb
     if not verb.may_be_called_by(context.db.caller):
-        raise _forbidden(context, verb.name, verb.access)
+        raise _forbidden(context, verb.name, verb.group, verb.name, verb.access)
     return verb.run(context, ready.read(arguments))
 
 
@@ -76,7 +78,7 @@ def dispatch_later(context: Context, name: str, arguments: Mapping[str, Any]) ->
         raise _unknown(context, name)
     verb = ready.verb
     if not verb.may_be_called_by(context.db.caller):
-        raise _forbidden(context, verb.name, verb.access)
+        raise _forbidden(context, verb.name, verb.group, verb.name, verb.access)
     _refuse_short(verb)
     ready.read(arguments)
     _refuse_many(context)
@@ -126,18 +128,33 @@ def _call_class_tool(context: Context, name: str, arguments: Mapping[str, Any]) 
     if cls is None:
         raise _unknown(context, name)
     if not context.db.caller.rights.may_call(*CLASS_TOOLS, "write"):
-        raise _forbidden(context, name, "write")
+        raise _forbidden(context, name, *CLASS_TOOLS, "write")
     call = read_class_call(context.db.schema(), cls, arguments)
     return create_entity(context, cls, call.slots, call.reason, call.idempotency_key)
 
 
-def _forbidden(context: Context, name: str, access: str) -> Forbidden:
-    return Forbidden(
-        "verb.forbidden",
-        f"a {context.db.caller.role} may not call {name[:_SHOWN_MAX]}",
-        hint=f"it takes {access} access; ask an admin for another role",
-        data={"verb": name[:_SHOWN_MAX], "needs": access},
-    )
+def _forbidden(context: Context, called: str, group: str, name: str, access: Access) -> Forbidden:
+    """What only the key may not is told otherwise than what its owner may not."""
+    rights, shown = context.db.caller.rights, called[:_SHOWN_MAX]
+    obstacle = rights.obstacle(group, name, access)
+    if obstacle == "owner" or (obstacle == "classes" and rights.classes is None):
+        message = f"a {rights.of_owner.role} may not call {shown}"
+        hint = f"it takes {access} access; ask an admin for another role"
+    else:
+        reasons = {
+            "read-only": "this key only reads",
+            "verbs": f"this key may call only {_listed(rights.verbs)}",
+            "role": "this key is narrowed to a role that may not",
+            "classes": f"this key sees only {_listed(rights.classes)}",
+        }
+        message = f"{reasons[obstacle or 'role']}: {shown} is beyond it"
+        hint = "use another key; an admin can mint one that may"
+    return Forbidden("verb.forbidden", message, hint=hint, data={"verb": shown, "needs": access})
+
+
+def _listed(names: Collection[str] | None) -> str:
+    found = sorted(names or ())
+    return ", ".join(found[:_NAMES_SHOWN]) + (" …" if len(found) > _NAMES_SHOWN else "")
 
 
 def _unknown(context: Context, name: str) -> NotFound:

@@ -113,7 +113,6 @@ class SearchArguments(Arguments, frozen=True, kw_only=True):
 class Hit(Reference, frozen=True, kw_only=True):
     """An entity that has the words, best first."""
 
-    score: float
     snippet: str
 
 
@@ -222,7 +221,6 @@ def _hits(context: Context, arguments: SearchArguments, limit: int) -> Hits:
             entity_id=hit.entity.entity_id,
             ident=hit.entity.ident,
             class_=hit.entity.class_,
-            score=hit.score,
             snippet=hit.snippet,
         )
         for hit in page.items
