@@ -58,7 +58,7 @@ class Sight:
         if self.keeps_access and found.class_ in protected_classes(schema):
             raise refuse_protected()
         if self.scopes and found.class_ not in classes_within(schema, self.scopes):
-            raise self.refused(named)
+            raise self.refusal_of(named)
 
     def admit(self, entity: Any) -> None:
         """Refuse what is, or once was, kept from the caller; also if it is gone by now."""
@@ -70,7 +70,7 @@ class Sight:
             if self.keeps_access and any(map(is_protected, kinds)):
                 raise refuse_protected()
             if not is_within(kinds, self.scopes) or not self._is_shown_now(entity):
-                raise self.refused(entity)
+                raise self.refusal_of(entity)
 
     def _is_shown_now(self, entity: Any) -> bool:
         """Whether its class is within reach today, if it lives: that counts, not what it was."""
@@ -100,7 +100,7 @@ class Sight:
             if names_slot_outside(entity, slots):
                 raise refuse_outside("an entity with such a slot")
 
-    def refused(self, entity: Any) -> Forbidden | NotFound:
+    def refusal_of(self, entity: Any) -> Forbidden | NotFound:
         """What is named is refused; by a value nobody learns that somebody outside has it."""
         if isinstance(entity, dict):
             return self._workspace.schema_at_hand().unknown_entity(entity)
