@@ -422,3 +422,15 @@ def test_no_secret_is_in_the_file(tmp_path: Path) -> None:
         assert rest not in told
         assert rest.encode() not in kept
         assert bytes.fromhex(token[-64:]) not in kept
+
+
+def test_a_key_whose_owner_was_purged_opens_nothing_and_breaks_no_list(
+    workspace: Workspace,
+) -> None:
+    add_user(workspace, "gone")
+    token = mint(workspace, "orphan", user="gone", principal="tests").token
+    gone = {"auth/user-name": "user/gone"}
+    workspace.purge(gone, principal="tests", reason=None, mode="detach")
+    assert {key.name: key.owner for key in list_keys(workspace)}["orphan"] == "nobody"
+    with pytest.raises(Unauthenticated):
+        signed_in(workspace, str(token))

@@ -136,6 +136,8 @@ def test_a_server_that_runs_notices_it_on_the_next_request(tmp_path: Path) -> No
     run_well("workspace", "create", "shop", cwd=tmp_path)
     with serving(cwd=tmp_path) as server:
         token = minted(tmp_path, "--workspace", "shop")
+        listed = json.loads(run_well("workspace", "list", "--json", cwd=tmp_path))
+        assert [one["entities"] for one in listed] == [0, 0], "what is built in does not count"
 
         def answer() -> tuple[int, str | None]:
             headers = {"Authorization": f"Bearer {token}"}

@@ -144,6 +144,8 @@ def _refuse_ended_account(workspace: Workspace, account: Entity) -> None:
 
 
 def _owner(workspace: Workspace, key: Entity) -> Entity:
+    if OWNER not in key.slots:  # whoever it was has been purged
+        raise refused_token("auth.unknown")
     try:
         return workspace.get(key[OWNER])
     except NotFound:

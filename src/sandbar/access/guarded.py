@@ -181,6 +181,8 @@ class Guarded:
     ) -> Purged:
         """Erase every version of an entity, in the caller's name."""
         self._require("admin")
+        if isinstance(entity, dict):
+            self._sight.admit(entity)
         for kinds in self._workspace.kinds([entity]):
             refuse_purge(kinds)
             if self._guard is not None:
@@ -201,7 +203,8 @@ class Guarded:
         if guard is not None and not self._reach.may_write:
             # A reader may ask what is wrong with data, too, if not about accounts.
             writers = reach_of(rights_of_role("writer"), "entity", "entity")
-            guard = RightsGuard(writers._replace(write=self._sight.scopes))
+            scopes = self._sight.scopes
+            guard = RightsGuard(writers._replace(read=scopes, write=scopes))
         return self._workspace.trial(operations, guard=ProcessGuard(guard))
 
     def instance_count(self, class_: Any) -> int:

@@ -56,6 +56,9 @@ from sandbar.model import Create, Entity, Operation, Update, Workspace, did_you_
 KeyState = Literal["active", "revoked", "expired", "owner-inactive"]
 
 
+_NOBODY = "nobody"  # the owner of a key whose owner was purged: it opens nothing any more
+
+
 class Key(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True):
     """A key as admins see it: everything but the secret."""
 
@@ -342,8 +345,8 @@ def _is_over(entity: Entity) -> bool:
 
 def _shown(workspace: Workspace, id: int) -> Key:
     entity = workspace.get(id)
-    owner = workspace.get(entity[OWNER])
-    return _key_of(entity, _by_reference([owner]), workspace.credentials.uses())
+    owners = [workspace.get(entity[OWNER])] if OWNER in entity.slots else []
+    return _key_of(entity, _by_reference(owners), workspace.credentials.uses())
 
 
 def _by_reference(entities: Iterable[Entity]) -> dict[int | str, Entity]:
@@ -352,12 +355,13 @@ def _by_reference(entities: Iterable[Entity]) -> dict[int | str, Entity]:
 
 
 def _key_of(entity: Entity, owners: Mapping[int | str, Entity], uses: Mapping[int, int]) -> Key:
-    owner = owners.get(entity[OWNER])
+    named = entity.get(OWNER, _NOBODY)
+    owner = owners.get(named)
     used_us = uses.get(entity.entity_id)
     return Key(
         name=entity[KEY_NAME],
         prefix=entity.get(KEY_SHOWN),
-        owner=str(entity[OWNER]) if owner is None else principal_name(owner),
+        owner=str(named) if owner is None else principal_name(owner),
         state=_state(entity, owner),
         entity_id=entity.entity_id,
         created_at=entity.get(CREATED_AT),
