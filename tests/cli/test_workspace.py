@@ -273,3 +273,22 @@ def test_an_export_that_fails_lets_everybody_in_again(
     assert "workspace.export-failed" in answer.stderr
     (_, shop) = json.loads(run_well("workspace", "list", "--json", cwd=tmp_path))
     assert (shop["name"], shop["suspended"]) == ("shop", False)
+
+
+def test_what_is_written_while_it_is_exported_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever works on the file itself is not kept out by a suspension."""
+    run_well("workspace", "create", "shop", cwd=tmp_path)
+
+    def meanwhile(handle: int) -> None:
+        del handle
+        with sandbar.open(tmp_path / "sandbar.db", "shop") as shop:
+            shop.define(classes={"late/Thing": {}})
+
+    with monkeypatch.context() as patched:
+        patched.setattr("sandbar.cli.exporting.os.fsync", meanwhile)
+        answer = run_here("workspace", *SURE, "--export", "out", cwd=tmp_path)
+    assert (answer.returncode, "workspace.busy" in answer.stderr) == (1, True)
+    with sandbar.open(tmp_path / "sandbar.db", "shop") as shop:
+        assert "late/Thing" in shop.schema.classes()
