@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import re
@@ -36,12 +37,10 @@ def connection(url: str) -> http.client.HTTPConnection:
 def post(url: str, token: str, method: str, params: dict[str, Any] | None = None) -> Any:
     """The answer to a bare JSON-RPC request."""
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
-    one = connection(url)
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    one.request("POST", "/mcp", json.dumps(body), headers)
-    answer = json.loads(one.getresponse().read())
-    one.close()
-    return answer
+    with contextlib.closing(connection(url)) as one:
+        one.request("POST", "/mcp", json.dumps(body), headers)
+        return json.loads(one.getresponse().read())
 
 
 def new_key(folder: Path, name: str = "claude") -> str:

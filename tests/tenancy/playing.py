@@ -30,7 +30,8 @@ _VOLATILE = (
     (re.compile(r"\bWz[A-Za-z0-9_-]{30,}"), "C"),  # a cursor that was given and is repeated
     (re.compile(r'"epoch":[0-9]+'), '"epoch":0'),
     (re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z"), "I"),
-    (re.compile(r"\b([0-9]+(?:\.[0-9]+)?)-[0-9a-f]{32}\b"), r"\1-H"),
+    # A handle; errors may repeat no more than its beginning.
+    (re.compile(r"\b([0-9]+(?:\.[0-9]+)?)-[0-9a-f]{12,32}(?![0-9a-f])"), r"\1-H"),
     (re.compile(r"sk-[a-z]+-[0-9a-f]+"), "sk"),
     (re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "U"),
     (re.compile(r'"audit":\[[0-9]+'), '"audit":[0'),  # the run of a process

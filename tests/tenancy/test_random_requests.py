@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from sandbar.access import add_account
+from sandbar.errors import Problem
 from sandbar.mcp.server import McpServer
 from sandbar.mcp.service import Service
 from sandbar.store.postgres.install import install
@@ -175,8 +176,8 @@ def test_a_key_of_the_victim_sees_canaries_by_every_road(scene: Scene, seed: str
                 params = chooser.makers[method]()
                 params.pop("cursor", None)
                 sent = clients.send("admin", road, "/mcp?tools=all", method, params)
-                scene.canaries.say(sent.request)
-                seen[road, method] += bool(scene.canaries.leaks(sent.text))
+                # Also such as the random requests have said: only others may not be told of them.
+                seen[road, method] += scene.canaries.mark in sent.text
     clients.close()
     blind = [(r, m) for r in ("bare", "session", "modern") for m in methods if not seen[r, m]]
     assert not blind
@@ -275,7 +276,11 @@ def stir(scene: Scene, workspace: str) -> None:
         ("entity.create", {"class": "shared/Thing", "attributes": {"db/ident": f"n/{secret}"}}),
     ]
     for verb, arguments in calls:
-        home.call_as(caller, verb, arguments)
+        try:
+            home.call_as(caller, verb, arguments)
+        except Problem:  # of ours, random requests may have left anything: the class is news enough
+            assert workspace == OURS
+            assert verb != "schema.define"
 
 
 def heard(ears: dict[str, Ear], for_s: float) -> dict[str, list[dict[str, Any]]]:
