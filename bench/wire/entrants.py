@@ -62,7 +62,7 @@ def line_up(folder: Path) -> Field:
     roads: tuple[Road, ...] = (MODERN, SESSION, BARE)
     entrants = [
         *(_line(ours[READS], "find", r, data.finds(r, token), token) for r in roads),
-        *(_line(ours[READS_BESIDE], "find", r, data.finds(r, token), token) for r in roads),
+        _line(ours[READS_BESIDE], "find", BARE, data.finds(BARE, token), token),
         *(_line(ours[WRITES], "create", r, data.creates(r, token), token) for r in roads),
         *(_line(ours[WRITES_BESIDE], "create", r, data.creates(r, token), token) for r in roads),
         *(_line(fastmcp, "no-op", r, data.noops(r)) for r in (MODERN, SESSION)),
