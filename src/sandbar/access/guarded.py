@@ -176,6 +176,11 @@ class Guarded:
             guard=self._write_guard,
         )
 
+    def reserve_ids(self, up_to: int) -> None:
+        """Keep the numbers up to this one for entities that had them elsewhere."""
+        self._require("write")
+        self._workspace.reserve_ids(up_to)
+
     def purge(
         self, entity: Any, *, reason: str | None = None, mode: PurgeMode = "refuse"
     ) -> Purged:

@@ -7,6 +7,7 @@ from sandbar.model.commits import Commit, EntityChange, Standing
 from sandbar.model.credentials import Credentials
 from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cursor
 from sandbar.model.definitions import definition_operations
+from sandbar.model.document_rules import Document
 from sandbar.model.expressions import Expression, compile_expression
 from sandbar.model.findings import Finding, did_you_mean
 from sandbar.model.guarding import Guard, Touched
@@ -57,6 +58,7 @@ __all__ = [
     "Cursor",
     "Delete",
     "DeleteMode",
+    "Document",
     "Entity",
     "EntityChange",
     "Expression",

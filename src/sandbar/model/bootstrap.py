@@ -17,8 +17,9 @@ from sandbar.model import core
 from sandbar.model.checks import check_required, check_validators, decode_slot
 from sandbar.model.core import Entry
 from sandbar.model.documents import Doc, write_doc
+from sandbar.model.drafts import Draft
 from sandbar.model.findings import Finding, finding_of, refuse
-from sandbar.model.handover import pairs_of
+from sandbar.model.handover import change_of, creation_of, pairs_of
 from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
 from sandbar.model.soundness import check_definition
@@ -46,14 +47,43 @@ def install_metamodel(tx: Transaction, entries: list[Entry]) -> None:
     tx.next_id = max(core.FIRST_FREE_ID, max(schema.docs) + 1)
 
 
+def grow_core(tx: Transaction) -> None:
+    """Bring the core of an older workspace up to date; what users have made stays as it is."""
+    if tx.entity(core.LAST_ID) is not None:
+        return  # another process was faster
+    schema = compile_entries(core.CORE)
+    tx.attribute(PRINCIPAL, "the metamodel has grown")
+    tx.bump_schema()
+    for id, (class_id, doc) in schema.docs.items():
+        cls = schema.class_by_id(class_id)
+        row = tx.entity(id)
+        if row is None:
+            tx.change(creation_of(Draft(id, class_id, None, None, doc), cls), None)
+            continue
+        draft = Draft.of(row)
+        draft.doc = doc
+        if draft.is_changed():
+            tx.change(change_of(draft, cls, cls), row)
+
+
 def read_metamodel(text: bytes) -> list[Entry]:
     """The entries of a dump that can be loaded."""
     try:
         entries = core.parse_entries(text)
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
         raise Incorrect("metamodel.malformed", f"this is no dump: {error}", hint=_HINT) from error
+    entries = _with_core_of_today(entries)
     compile_entries(entries)
     return entries
+
+
+def _with_core_of_today(entries: list[Entry]) -> list[Entry]:
+    """A dump that was made with a smaller core is loaded with the one that there is now."""
+    today = {entry.id: entry.slots["db/ident"] for entry in core.CORE}
+    old = {e.id: e.slots.get("db/ident") for e in entries if e.id < core.FIRST_FREE_ID}
+    if core.LAST_ID in old or not old or not old.items() <= today.items():
+        return entries
+    return core.CORE + [entry for entry in entries if entry.id >= core.FIRST_FREE_ID]
 
 
 def compile_entries(entries: list[Entry]) -> Schema:

@@ -1,7 +1,8 @@
 """The irreducible part of the metamodel: `core.json`, and the numbers of its entities.
 
 The core has the same ids in every workspace, so that a document can be read before anything is
-known about it. Entities that users make are numbered from FIRST_FREE_ID.
+known about it. Entities that users make are numbered from FIRST_FREE_ID. The core may grow below
+that: workspaces that were made with a smaller one are brought up to date when they are opened.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def parse_entries(text: bytes) -> list[Entry]:
 CORE_TEXT = resources.files("sandbar.model").joinpath("core.json").read_bytes()
 CORE = parse_entries(CORE_TEXT)
 _ID = {entry.slots["db/ident"]: entry.id for entry in CORE}
+LAST_ID = max(_ID.values())  # whoever has this one has all
 
 CLASS = _ID["dt/Class"]
 PROPERTY = _ID["dt/Property"]
@@ -46,6 +48,7 @@ SLOTS = _ID["dt/slots"]
 ABSTRACT = _ID["dt/abstract?"]
 VALIDATOR = _ID["dt/validator"]
 NATIVE_CODEC = _ID["dt/native-codec"]
+DOCUMENT = _ID["dt/document"]
 RANGE = _ID["dt/range"]
 CARDINALITY = _ID["db/cardinality"]
 REQUIRED = _ID["dt/required?"]

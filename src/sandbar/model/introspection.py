@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, TypeVar, cast
 
 from sandbar.errors import NotFound
 from sandbar.model.bootstrap import dump_metamodel
+from sandbar.model.document_rules import Document, document_of
 from sandbar.model.expressions import binding
 from sandbar.model.json_schema import class_schema, property_schema
 from sandbar.model.naming import unknown_entity
@@ -48,6 +49,15 @@ class Introspection:
     def label(self, cls: str) -> str | None:
         """The name of a class for people, if it has one."""
         return self._class(cls).label
+
+    def native_codec(self, cls: str) -> str | None:
+        """The format that instances are best read and written in: the class's own or inherited."""
+        return next((one.native_codec for one in self._upwards(cls) if one.native_codec), None)
+
+    def document(self, cls: str) -> Document:
+        """How instances are written as documents, as the class or one above it says."""
+        found = self._class(cls)
+        return self.derived(("document", found.id), lambda: document_of(found, self._upwards(cls)))
 
     def doc(self, cls: str) -> str | None:
         """What a class is, if it says so."""
@@ -182,6 +192,12 @@ class Introspection:
     def dump(self) -> bytes:
         """The whole metamodel as text that can be loaded into an empty workspace."""
         return dump_metamodel(self._schema)
+
+    def _upwards(self, name: str) -> Iterator[Class]:
+        """A class and all above it, nearest first."""
+        cls = self._class(name)
+        yield cls
+        yield from map(self._schema.class_by_id, cls.ancestors)
 
     def _class(self, name: str) -> Class:
         return self._schema.class_named(name)

@@ -30,6 +30,7 @@ class Create(
     class_: Any = msgspec.field(name="class")
     slots: dict[str, Any] = {}
     temp: str | None = None
+    id: int | None = None  # in Python only: the number that a nameless entity had elsewhere
 
 
 class Update(
@@ -118,9 +119,11 @@ def parse_operations(given: Sequence[Any]) -> list[Operation]:
         )
     try:
         if not any(isinstance(op, msgspec.Struct) for op in given):
-            return msgspec.convert(given, type=list[Operation])
+            return [_unnumbered(op) for op in msgspec.convert(given, type=list[Operation])]
         return [
-            _shaped(op) if isinstance(op, Operation) else msgspec.convert(op, type=Operation)
+            _shaped(op)
+            if isinstance(op, Operation)
+            else _unnumbered(msgspec.convert(op, type=Operation))
             for op in given
         ]
     except (msgspec.ValidationError, RecursionError) as error:
@@ -163,6 +166,7 @@ def _faults(op: object) -> Iterator[tuple[str, str | None]]:
         yield what, f"op is one of {', '.join(_KINDS)}"
         return
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    fields.pop("id", None)
     takes = f"{name} takes {', '.join(fields)}"
     for key in op:
         if key != "op" and key not in fields:
@@ -178,11 +182,19 @@ def _faults(op: object) -> Iterator[tuple[str, str | None]]:
             yield f"{name} needs {key}", takes
 
 
+def _unnumbered(op: Operation) -> Operation:
+    """An operation that came as JSON: who writes it does not choose numbers."""
+    if isinstance(op, Create) and op.id is not None:
+        raise msgspec.ValidationError("create takes no id")
+    return op
+
+
 def _shaped(op: Operation) -> Operation:
     """An operation that was made in Python, where nothing has looked at its fields yet."""
     if isinstance(op, Create):
         _check_names(op.slots)
         is_right = op.temp is None or type(op.temp) is str
+        is_right = is_right and (op.id is None or type(op.id) is int)
     elif isinstance(op, Update):
         for slots in (op.set, op.add, op.remove):
             _check_names(slots)

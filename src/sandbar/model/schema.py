@@ -35,6 +35,7 @@ class Class:
         self.label: str | None = doc.get(str(core.LABEL))
         self.abstract = bool(doc.get(str(core.ABSTRACT)))
         self.native_codec: str | None = doc.get(str(core.NATIVE_CODEC))
+        self.document: Any = doc.get(str(core.DOCUMENT))
         root = [] if id == core.RESOURCE else [core.RESOURCE]  # so that every class has its slots
         self.parent_ids: list[int] = doc.get(str(core.SUBCLASS_OF)) or root
         self.direct_slot_ids: list[int] = doc.get(str(core.SLOTS)) or []

@@ -8,6 +8,7 @@ from typing import Any
 from sandbar.errors import Incorrect
 from sandbar.model import core
 from sandbar.model.checks import COUNTED_IN_CHARACTERS, decode_slot
+from sandbar.model.document_rules import check_document
 from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
 from sandbar.model.values import VALUE_TYPES
@@ -36,6 +37,7 @@ def check_definition(schema: Schema, id: int) -> None:
                 hint="take it out of dt/subclass-of",
             )
         _ = cls.validators
+        check_document(cls)
         return
     property = schema.property_by_id(id)
     for wrong in _contradictions(schema, property):

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from sandbar.errors import Incorrect, Problem
 from sandbar.model import core
-from sandbar.model.bootstrap import install_metamodel, read_metamodel
+from sandbar.model.bootstrap import grow_core, install_metamodel, read_metamodel
 from sandbar.model.commits import Commit, Standing, commits_after
 from sandbar.model.counting import count_holders
 from sandbar.model.credentials import Credentials
@@ -86,11 +86,15 @@ class Workspace:
         with store.snapshot(ws) as snapshot:
             is_empty = snapshot.state.t == 0
             is_unbuilt = snapshot.unsearched() is not None
+            is_old = snapshot.entity(core.LAST_ID) is None
         if is_empty:
             refuse_in_event_loop()
             store.submit(ws, lambda tx: install_metamodel(tx, entries), alone=True).result()
         elif metamodel is not None:
             raise Incorrect("workspace.not-empty", f"workspace {name} has a metamodel already")
+        elif is_old:
+            refuse_in_event_loop()
+            store.submit(ws, grow_core, alone=True).result()
         workspace = cls(store, ws)
         if is_unbuilt:
             refuse_in_event_loop()
@@ -391,6 +395,10 @@ class Workspace:
         Give the ids and idents that it will probably read: a remote store fetches them in one go.
         """
         return self._writes.run(work, principal, reason, wanted)
+
+    def reserve_ids(self, up_to: int) -> None:
+        """Keep the numbers up to this one for entities that had them elsewhere (`Create.id`)."""
+        self._writes.reserve_ids(up_to)
 
     def once(self, principal: str, key: str, asked: Any) -> bool:
         """Inside `run`: whether this was asked for under this key, and done, before."""

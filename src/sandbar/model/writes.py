@@ -33,6 +33,7 @@ from sandbar.model.secrets import hash_secrets
 from sandbar.model.unit import Unit
 from sandbar.model.values import door_check
 from sandbar.store.api import Store, Transaction
+from sandbar.store.plan import CHOSEN_ID_MAX
 from sandbar.store.rows import Row
 
 T = TypeVar("T")
@@ -154,6 +155,19 @@ class Writes:
 
         refuse_in_event_loop()
         return self._store.submit(self._ws, body, wanted=wanted_names(wanted)).result()
+
+    def reserve_ids(self, up_to: int) -> None:
+        """Give new entities greater numbers than this from now on."""
+
+        def work(tx: Transaction) -> None:
+            tx.reserve_ids(min(up_to, CHOSEN_ID_MAX))
+            tx.keep_reserved()
+
+        if self.open_unit() is not None:
+            self.open_transaction().reserve_ids(min(up_to, CHOSEN_ID_MAX))
+            return
+        refuse_in_event_loop()
+        self._store.submit(self._ws, work).result()
 
     def once(self, principal: str, key: str, asked: Any) -> bool:
         """Inside `run`: whether this was asked for, and done, before; if not, it is now."""

@@ -26,6 +26,9 @@ from sandbar.store.trail import AuditRow
 
 Pair = tuple[int, Key]  # property and key
 
+# Both stores number entities up to 2^40 - 1: whoever chooses numbers leaves as many free above.
+CHOSEN_ID_MAX = (1 << 39) - 1
+
 
 class PastRow(NamedTuple):
     """A value that held in `since <= t < until`."""
@@ -104,13 +107,15 @@ class Plan:
         self.jobs: dict[int, int | None] = {}  # when each is due; None: it has none any more
         self.words: dict[int, Words] = {}
         self.unsearched: tuple[int | None] | None = None  # how far the index was built just now
+        self.is_reserving = False  # numbers are set aside, be it that nothing else is written
         self.erased: dict[int, int] = {}  # whom nothing but a mark remembers, since when
         self.first_unstored_id = state.next_id
         self.rides: dict[Ride, AuditRow] = {}  # notes of the audit that come along
 
     def is_empty(self) -> bool:
         """Whether applying this plan would write anything."""
-        return not (self.transactions or self.records or self.jobs or self.unsearched)
+        has_rows = self.transactions or self.records or self.jobs or self.unsearched
+        return not (has_rows or self.is_reserving)
 
     def absorb(self, tx: Transaction) -> None:
         """Take over a transaction that ran to its end."""
@@ -291,6 +296,23 @@ class Transaction:
         id = self.next_id
         self.next_id += 1
         return id
+
+    def was_used(self, id: int) -> bool:
+        """Whether this is, or was, the number of an entity."""
+        if id in self._plan.rows:
+            return True
+        if id >= self._plan.first_unstored_id:
+            return False
+        return self._base.entity(id) is not None or self._base.last_version(id) is not None
+
+    def reserve_ids(self, up_to: int) -> None:
+        """Give new entities greater numbers from now on."""
+        if up_to >= self.next_id:
+            self.next_id = up_to + 1
+
+    def keep_reserved(self) -> None:
+        """Have the numbers set aside even if nothing else is written."""
+        self._plan.is_reserving = True
 
     def change(self, change: Change, before: Row | None) -> None:
         """Plan one entity's change; `before` is its row as `entity` gave it."""
