@@ -38,6 +38,7 @@ class Settings(
     tools: ToolListing = "default"
     log_level: LogLevel = "info"
     key_prefix: Annotated[str, msgspec.Meta(pattern=r"^sk-([a-z0-9]+-)*$")] = "sk-sand-"
+    projects: str | None = None  # the folder below which agents may export and import
     password: str | None = None  # of the PostgreSQL role that `sandbar migrate` makes
 
     @property

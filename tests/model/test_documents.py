@@ -39,13 +39,13 @@ def test_it_is_inherited_and_the_nearest_counts(db: sandbar.Database) -> None:
     own = below | {"dt/document": {"body": "note/name"}, "dt/native-codec": "json"}
     db.define(classes={"note/Idea": below, "note/Own": own})
     said = Document(
-        "note/text",
-        "note/more",
-        {"title": "note/name"},
-        ("note",),
-        ("note/name",),
-        "note/name",
-        "n",
+        body="note/text",
+        rest="note/more",
+        keys={"title": "note/name"},
+        types=("note",),
+        order=("note/name",),
+        ident_from="note/name",
+        ident_in="n",
     )
     assert db.schema.document("note/Note") == db.schema.document("note/Idea") == said
     assert db.schema.document("note/Own") == Document("note/name")
@@ -70,6 +70,7 @@ def test_it_is_inherited_and_the_nearest_counts(db: sandbar.Database) -> None:
         ({"ident": {"from": "note/name"}}, "in"),
         ({"ident": {"from": "note/name", "in": "9 n"}}, "no namespace"),
         ({"keys": {"": "note/name"}}, "something in it"),
+        ({"makes": ["note/name"]}, "makes names references"),
     ],
 )
 def test_what_makes_no_sense_is_refused(db: sandbar.Database, document: Any, said: str) -> None:

@@ -58,7 +58,7 @@ def test_create_reads_json_documents(call: Call) -> None:
     [
         ({"source": "{", "format": "json"}, "codec.malformed"),
         ({"source": "[]"}, "codec.malformed"),
-        ({"source": "# Hi", "format": "markdown"}, "codec.unknown"),
+        ({"source": "# Hi", "format": "markdown"}, "codec.malformed"),
         ({"source": "x", "format": "yaml"}, "codec.unknown"),
         ({"source": "{}", "slots": {}}, "arguments.invalid"),
         ({}, "entity.invalid"),

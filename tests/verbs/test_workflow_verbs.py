@@ -412,7 +412,7 @@ def test_a_workspace_that_knows_no_workflows_is_searched_as_well(address: str) -
     with sandbar.open(address, f"test-{uuid4()}") as db:
         assert "workflow/History" not in db.schema.classes()
         db.define(classes={"my/Order": {}})
-        hits = db.call("search.text", query="order").hits
+        hits = db.call("search.text", query='"order"').hits
         assert [hit.ident for hit in hits] == ["my/Order"]
-        assert db.call("search.text", {"query": "order", "class": "dt/Class"}).hits == hits
+        assert db.call("search.text", {"query": '"order"', "class": "dt/Class"}).hits == hits
         assert "workflow/History" not in db.schema.classes(), "looking installs nothing"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -38,6 +38,12 @@ from sandbar.model import (
     Written,
 )
 
+T = TypeVar("T")
+
+
+class _Abandoned(Exception):
+    """Ends a transaction that was only tried."""
+
 
 class Guarded:
     """The calls of a workspace, each checked against what the caller may see and do."""
@@ -58,6 +64,10 @@ class Guarded:
     def schema(self, as_of: Moment | None = None) -> Introspection:
         """The metamodel, now or as of the past."""
         return self._workspace.schema(as_of)
+
+    def schema_at_hand(self) -> Introspection:
+        """The metamodel as it was when last looked at, without a look."""
+        return self._workspace.schema_at_hand()
 
     def get(self, entity: Any, *, as_of: Moment | None = None) -> Entity:
         """One entity, by id, ident or `{slot: value}`."""
@@ -138,6 +148,29 @@ class Guarded:
         """The transactions after `since`, oldest first."""
         found = self._workspace.changes(since=since, limit=limit)
         return found if self._guard is None else self._sight.without_kept(found)
+
+    def last_t(self) -> int:
+        """The number of the last transaction."""
+        return self._workspace.last_t()
+
+    def run(self, work: Callable[[], T], *, reason: str | None = None) -> T:
+        """Run a function as one transaction: every call that it makes to this one joins in."""
+        self._require("write")
+        return self._workspace.run(work, principal=self.caller.principal, reason=reason)
+
+    def foreseen(self, work: Callable[[], T]) -> T:
+        """What `work` answers inside of a transaction of which nothing stays."""
+        answers: list[T] = []
+
+        def body() -> None:
+            answers.append(work())
+            raise _Abandoned
+
+        try:
+            self.run(body)
+        except _Abandoned:
+            pass
+        return answers[-1]
 
     def transact(
         self,

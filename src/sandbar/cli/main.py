@@ -11,6 +11,7 @@ import typer
 from sandbar import __version__
 from sandbar.cli.account import account_app
 from sandbar.cli.audit import audit_app
+from sandbar.cli.backup import backup
 from sandbar.cli.call import call
 from sandbar.cli.connect import connect
 from sandbar.cli.demo import demo
@@ -19,8 +20,11 @@ from sandbar.cli.doctor import doctor
 from sandbar.cli.key import key_app
 from sandbar.cli.migrate import migrate
 from sandbar.cli.pack import pack_app
+from sandbar.cli.project import project_app
+from sandbar.cli.restore import restore
 from sandbar.cli.serve import serve
 from sandbar.cli.stdio import stdio
+from sandbar.cli.watch import watch
 from sandbar.cli.workspace import workspace_app
 from sandbar.errors import Problem
 
@@ -39,6 +43,10 @@ app.command()(connect)
 app.command()(call)
 app.add_typer(pack_app, name="pack")
 app.add_typer(audit_app, name="audit")
+app.add_typer(project_app, name="project")
+app.command()(backup)
+app.command()(restore)
+app.command()(watch)
 app.command()(doctor)
 app.command()(stdio)
 app.command()(migrate)

@@ -51,6 +51,15 @@ ToolsOption = Annotated[
         show_default=False,
     ),
 ]
+ProjectsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--projects",
+        metavar="FOLDER",
+        help="Agents may export to folders below this one, and import from them. Else none.",
+        show_default=False,
+    ),
+]
 RateOption = Annotated[
     int | None,
     typer.Option(

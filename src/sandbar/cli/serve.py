@@ -10,6 +10,7 @@ from sandbar.cli.options import (
     DatabaseOption,
     HostOption,
     PortOption,
+    ProjectsOption,
     ToolsOption,
     WorkspaceOption,
 )
@@ -45,6 +46,7 @@ def serve(
         ),
     ] = None,
     tools: ToolsOption = None,
+    projects: ProjectsOption = None,
     log_level: Annotated[
         str | None,
         typer.Option(
@@ -69,6 +71,7 @@ def serve(
         public_url=public_url,
         allowed_hosts=tuple(allowed_host or ()),
         tools=tools,
+        projects=projects,
         log_level=log_level,
     )
     run_server(settings, where_to_go)

@@ -43,6 +43,7 @@ def run_server(settings: Settings, greeting: Greeting) -> None:
         closing(take_port(settings.host, settings.port)) as listening,
     ):
         install_access(database.workspace)
+        database.allow_projects(settings.projects)
         for pack in settings.packs:
             report = database.load_pack(pack)
             log.info("pack loaded", pack=report.name, created=report.created)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from sandbar.cli.options import DatabaseOption, ToolsOption, WorkspaceOption
+from sandbar.cli.options import DatabaseOption, ProjectsOption, ToolsOption, WorkspaceOption
 
 
 def stdio(
     database: DatabaseOption = None,
     workspace: WorkspaceOption = None,
     tools: ToolsOption = None,
+    projects: ProjectsOption = None,
 ) -> None:
     """Speak MCP on stdin and stdout: what Claude Desktop starts.
 
@@ -19,7 +20,10 @@ def stdio(
     from sandbar.mcp.stdio import serve_stdio
     from sandbar.settings import Settings
 
-    settings = Settings.from_environment(database=database, workspace=workspace, tools=tools)
+    settings = Settings.from_environment(
+        database=database, workspace=workspace, tools=tools, projects=projects
+    )
     set_up_logs(settings.log_level)
     with open_database(settings.database, settings.workspace) as opened:
+        opened.allow_projects(settings.projects)
         serve_stdio(opened, settings.tools)

@@ -10,8 +10,26 @@ No network, no configuration. A `Database` may be used from any number of thread
 processes may have the same file open, and each sees the others' changes on its next call.
 """
 
+from sandbar.database.backup import (
+    BackupReport,
+    RestoreReport,
+    WorkspaceReport,
+    backup_database,
+    restore_database,
+)
 from sandbar.database.house import Database
 from sandbar.database.offers import Offer
 from sandbar.database.opening import examine_database, open_database, prepare_postgres
 
-__all__ = ["Database", "Offer", "examine_database", "open_database", "prepare_postgres"]
+__all__ = [
+    "BackupReport",
+    "Database",
+    "Offer",
+    "RestoreReport",
+    "WorkspaceReport",
+    "backup_database",
+    "examine_database",
+    "open_database",
+    "prepare_postgres",
+    "restore_database",
+]

@@ -11,7 +11,7 @@ from sandbar.access import Caller, Guarded, Neighbours, local_caller
 from sandbar.audit import Journal, Note, accompanied
 from sandbar.database.family import Family
 from sandbar.database.offers import Offer
-from sandbar.errors import Problem, Unavailable
+from sandbar.errors import Forbidden, Problem, Unavailable
 from sandbar.faults import log_fault
 from sandbar.model import Workspace
 from sandbar.patience import limited
@@ -25,11 +25,13 @@ from sandbar.verbs import (
     dispatch,
     dispatch_again,
     dispatch_later,
+    zipped,
 )
 from sandbar.workflow import Workflows
 
 _CLASS_TOOLS = "entity.create"  # what the tool of a class is another spelling of
 _TASKS = "task.get"  # and what the methods of tasks are
+_EXPORT = "project.export"
 _METHOD = "call"  # what the audit calls a call that came by no protocol
 
 
@@ -104,6 +106,22 @@ class Calls(ABC):
         started: Started = self._recorded(context, lambda: dispatch_later(context, verb, arguments))
         return started
 
+    def exported(self, caller: Caller, cls: str | None) -> bytes:
+        """The zip that `project.export` names, of everything or of one class, as a caller sees it.
+
+        Whoever asks has a row in the audit for it.
+        """
+        verb = base_catalogue().find(_EXPORT)
+        assert verb is not None
+        if not verb.may_be_called_by(caller):
+            raise Forbidden(
+                "verb.forbidden", f"this key may not call {_EXPORT}", hint="use another key"
+            )
+        context = Context(
+            self.guarded(caller, verb), base_catalogue(), codecs_of=lambda: self.offer.codecs
+        )
+        return zipped(context, cls)
+
     def tasks(self, caller: Caller) -> Tasks:
         """The tasks of a caller of this workspace."""
         return Tasks(self.workflows, self.guarded(caller, base_catalogue().find(_TASKS)))
@@ -173,6 +191,9 @@ class Calls(ABC):
             self._family.neighbours,
             note,
             self.journal,
+            lambda: self.offer.codecs,
+            lambda: self.offer.code.sources,
+            self._family.projects,
         )
 
     @contextmanager

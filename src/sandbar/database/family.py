@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from sandbar.access import Caller
@@ -30,6 +31,7 @@ class Family(Generic[M]):
         self.lock = threading.RLock()
         self.members: dict[str, M] = {}
         self.journal = Journal(store)
+        self.projects: Path | None = None  # where callers from outside may export to
         self.neighbours = Neighbourhood(store, self.workspace, self.look_again)
 
     def workspace(self, name: str) -> Workspace:

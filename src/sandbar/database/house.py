@@ -12,7 +12,7 @@ from sandbar.database.calling import call_activity
 from sandbar.database.calls import Calls
 from sandbar.database.family import Family
 from sandbar.database.offers import Offer, offer_of
-from sandbar.errors import Unauthenticated
+from sandbar.errors import Incorrect, Unauthenticated
 from sandbar.model import (
     Create,
     Delete,
@@ -131,6 +131,16 @@ class Database(Calls):
         """Look after processes that have something to do by themselves, and seal the audit."""
         self.journal.start_sealing()
         self._family.start_worker(self._store.jobs, lambda name: self.in_workspace(name).workflows)
+
+    def allow_projects(self, root: str | Path | None) -> None:
+        """Let callers from outside export to folders below this one, and import from them."""
+        if root is not None and not Path(root).is_dir():
+            raise Incorrect(
+                "project.no-root",
+                f"{root} is no folder",
+                hint="name a folder that exists: agents may write to it and read all that is in it",
+            )
+        self._family.projects = None if root is None else Path(root).resolve()
 
     def is_well(self) -> bool:
         """Whether the workspace is there, and what goes on in the background goes on."""

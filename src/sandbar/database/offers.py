@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from sandbar.access import protected_classes
+from sandbar.codecs import BASE_CODECS, Codecs
 from sandbar.model import Workspace
 from sandbar.packs import PackCode, PackRecord, code_of, pack_records
 from sandbar.verbs import Catalogue, base_catalogue
@@ -20,6 +21,7 @@ class Offer(NamedTuple):
     code: PackCode
     catalogue: Catalogue
     handlers: Handlers
+    codecs: Codecs
 
 
 def offer_of(workspace: Workspace, generation: int, own: Mapping[str, Activity]) -> Offer:
@@ -29,4 +31,5 @@ def offer_of(workspace: Workspace, generation: int, own: Mapping[str, Activity])
     catalogue = Catalogue((*base_catalogue(), *code.verbs))
     activities = {**validation_activities(protected_classes), **own, **code.activities}
     handlers = Handlers(activities, code.effects)
-    return Offer(generation, packs, code, catalogue, handlers)
+    codecs = Codecs((*BASE_CODECS, *code.codecs))
+    return Offer(generation, packs, code, catalogue, handlers, codecs)

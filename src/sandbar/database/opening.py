@@ -15,7 +15,7 @@ from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.sqlite.examine import examine as examine_sqlite
 from sandbar.store.sqlite.store import SqliteStore
 
-_POSTGRES = ("postgresql://", "postgres://")
+_POSTGRES_PREFIXES = ("postgresql://", "postgres://")
 
 
 def open_database(
@@ -32,12 +32,7 @@ def open_database(
     workspace begins instead of the bare core. `server` claims the file for a server: a second
     one is refused, while the library and the command line may work beside it.
     """
-    target = _path_or_url(path_or_url)
-    store: Store
-    if target.startswith(_POSTGRES):
-        store = PostgresStore(target, server=server)
-    else:
-        store = SqliteStore(target, server=server, home=workspace)
+    store = open_store(address_of(path_or_url), server=server, home=workspace)
     try:
         return Database(store, Workspace.open(store, workspace, metamodel), principal, workspace)
     except BaseException:
@@ -45,7 +40,19 @@ def open_database(
         raise
 
 
-def _path_or_url(given: object) -> str:
+def open_store(address: str, *, server: bool = False, home: str | None = None) -> Store:
+    """The store at an address, without looking at any workspace."""
+    if is_postgres(address):
+        return PostgresStore(address, server=server)
+    return SqliteStore(address, server=server, home=home)
+
+
+def is_postgres(address: str) -> bool:
+    """Whether an address is a URL of PostgreSQL; else it is the path of a SQLite file."""
+    return address.startswith(_POSTGRES_PREFIXES)
+
+
+def address_of(given: object) -> str:
     """What to open, as text; anything else would make a file of an odd name."""
     text = os.fspath(given) if isinstance(given, str | os.PathLike) else None
     if not isinstance(text, str):
@@ -64,6 +71,6 @@ def prepare_postgres(admin_url: str, *, role: str, password: str | None = None) 
 
 def examine_database(path_or_url: str | os.PathLike[str], workspace: str = "main") -> Examination:
     """What can be told of a database that exists, without changing it."""
-    target = _path_or_url(path_or_url)
-    examine = examine_postgres if target.startswith(_POSTGRES) else examine_sqlite
+    target = address_of(path_or_url)
+    examine = examine_postgres if is_postgres(target) else examine_sqlite
     return examine(target, workspace)

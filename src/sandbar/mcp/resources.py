@@ -12,7 +12,8 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from sandbar.access import Guarded, is_protected, protected_classes, protected_roots
-from sandbar.errors import Forbidden, NotFound, Problem
+from sandbar.codecs import Codec, Codecs, emit_one
+from sandbar.errors import Forbidden, Incorrect, NotFound, Problem
 from sandbar.mcp.cursors import read_cursor, write_cursor
 from sandbar.mcp.exchange import Exchange, exchange_of
 from sandbar.mcp.service import Service
@@ -25,11 +26,13 @@ from sandbar.mcp.wire import (
     json_encode,
     protocol_error,
 )
-from sandbar.model import Entity, Page
+from sandbar.model import Entity, Introspection, Page
+from sandbar.verbs import EXPORT_URI, ZIP
 
 SCHEME = "mcp://sandbar/"
 TEMPLATE = "mcp://sandbar/{ns}/{class}/{+ident}"
 PAGE_RESOURCES = 100
+_JSON = "application/json"
 
 # Workflows and the metamodel come last: whoever lists resources looks for data first.
 _LAST = ("workflow/Definition", "dt/Class", "dt/Property")
@@ -68,38 +71,30 @@ class Resources:
     ) -> dict[str, Any]:
         """One page of the named entities: data first, workflows and the metamodel last."""
         exchange = exchange_of(ctx, self._service)
-        phase, inner = 0, ""
+        root, inner = "", ""
         if params.cursor is not None:
-            phase, inner = read_cursor(params.cursor, "resources", int, str)
-        page = await self._service.read(exchange, lambda: self._page(exchange, phase, inner))
+            root, inner = read_cursor(params.cursor, "resources", str, str)
+        page = await self._service.read(exchange, lambda: self._page(exchange, root, inner))
         return complete(exchange.version, page, cacheable=True)
 
-    def _page(self, exchange: Exchange, phase: int, inner: str) -> dict[str, Any]:
+    def _page(self, exchange: Exchange, root: str, inner: str) -> dict[str, Any]:
+        """A page that begins with instances of `root`, after those that `inner` remembers."""
         db = exchange.database.guarded(exchange.caller)
-        found: list[dict[str, Any]] = []
-        if phase == 0 and not inner:
-            found += [_pack_resource(each) for each in exchange.database.offer.code.resources]
-        classes = ("dt/Resource", *_LAST)
         schema = db.schema()
-        last = [cls for cls in _LAST if cls in schema.classes()]
-        while phase < len(classes):
-            is_late = phase > 0 and classes[phase] not in last  # workflows come with the first
-            if is_late or not db.shows_any(classes[phase]):
-                phase, inner = phase + 1, ""
-                continue
-            hidden = [*last, *protected_roots(schema)] if phase == 0 else ()
-            room = max(PAGE_RESOURCES - len(found), 1)
-            page = named(db, classes[phase], hidden=hidden, limit=room, cursor=inner or None)
-            kept = protected_classes(schema)
-            found += [_resource(one) for one in page.items if not _is_access(one, kept)]
-            if page.cursor is not None:
-                return {
-                    "resources": found,
-                    "nextCursor": write_cursor("resources", phase, page.cursor),
-                }
-            phase, inner = phase + 1, ""
-            if len(found) >= PAGE_RESOURCES and phase < len(classes):
-                return {"resources": found, "nextCursor": write_cursor("resources", phase, "")}
+        found: list[dict[str, Any]] = []
+        if not root:
+            found += [_pack_resource(each) for each in exchange.database.offer.code.resources]
+        shown = _Shown(schema, exchange.database.offer.codecs)
+        for cls, hidden in _walks(schema, root):
+            if db.shows_any(cls):
+                room = max(PAGE_RESOURCES - len(found), 1)
+                page = named(db, cls, hidden=hidden, limit=room, cursor=inner or None)
+                kept = protected_classes(schema)
+                found += [shown.listed(one) for one in page.items if not _is_access(one, kept)]
+                if page.cursor is not None or len(found) >= PAGE_RESOURCES:
+                    place = (cls, page.cursor) if page.cursor is not None else _after(schema, cls)
+                    return {"resources": found} | _continued(place)
+            inner = ""
         return {"resources": found}
 
     async def list_templates(
@@ -115,8 +110,7 @@ class Resources:
                 "uriTemplate": TEMPLATE,
                 "name": "entity",
                 "title": "Any entity",
-                "description": "An entity by class and ident (or id), as JSON.",
-                "mimeType": "application/json",
+                "description": "An entity by class and ident (or id), in the format of its class.",
             }
         ]
         templates += [
@@ -142,10 +136,15 @@ class Resources:
         return complete(exchange.version, {"contents": contents}, cacheable=True)
 
     def _contents(self, exchange: Exchange, uri: str) -> list[dict[str, Any]]:
+        if uri.startswith(EXPORT_URI):
+            return [_content(uri, ZIP, self._export(exchange, uri))]
         if uri.startswith(SCHEME):
             entity = self.find(exchange, uri)
-            text = json_encode(entity).decode()
-            return [{"uri": uri, "mimeType": "application/json", "text": text}]
+            schema = exchange.database.guarded(exchange.caller).schema()
+            shown = _Shown(schema, exchange.database.offer.codecs)
+            return [
+                {"uri": uri, "mimeType": shown.mime_type(entity.class_), "text": shown.text(entity)}
+            ]
         for each in exchange.database.offer.code.resources:
             if each.uri == uri:
                 return [_content(uri, each.mime_type, each.read())]
@@ -154,6 +153,17 @@ class Resources:
             if matched is not None:
                 return [_content(uri, template.mime_type, matched)]
         raise missing(exchange, uri)
+
+    def _export(self, exchange: Exchange, uri: str) -> bytes:
+        """The workspace, or the instances of a class, as a zip."""
+        name = unquote(uri.removeprefix(EXPORT_URI))
+        schema = exchange.database.guarded(exchange.caller).schema()
+        if name != "all" and name not in schema.classes():
+            raise missing(exchange, uri)
+        try:
+            return exchange.database.exported(exchange.caller, None if name == "all" else name)
+        except Problem as problem:
+            raise protocol_error(problem, exchange.version, exchange.request_id) from problem
 
     def find(self, exchange: Exchange, uri: str) -> Entity:
         """The entity behind a URI; its class must be the one that the URI names."""
@@ -223,17 +233,82 @@ def _unreadable(exchange: Exchange, uri: str, problem: Problem) -> MCPError:
     return protocol_error(problem, exchange.version, exchange.request_id)
 
 
-def _resource(entity: Entity) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "uri": uri_of(entity.class_, entity.ident, entity.entity_id),
-        "name": entity.ident or str(entity.entity_id),
-        "mimeType": "application/json",
-    }
-    if entity.get("dt/label"):
-        shown["title"] = entity["dt/label"]
-    if entity.get("db/doc"):
-        shown["description"] = entity["db/doc"][:_DESCRIPTION_MAX]
-    return shown
+def _natives(schema: Introspection) -> list[str]:
+    """The topmost classes that declare a format: their instances are documents."""
+    having = {cls for cls in schema.classes() if schema.native_codec(cls) is not None}
+    return sorted(cls for cls in having if not having & set(schema.ancestors(cls)))
+
+
+def _walks(schema: Introspection, root: str) -> list[tuple[str, Sequence[str]]]:
+    """The classes to walk from `root` on, each with what it leaves to others."""
+    natives = schema.derived("native roots", lambda: _natives(schema))
+    last = [cls for cls in _LAST if cls in schema.classes()]
+    protected = sorted(protected_roots(schema))
+    walks: list[tuple[str, Sequence[str]]] = [(cls, protected) for cls in natives]
+    walks.append(("dt/Resource", [*natives, *last, *protected]))
+    walks += [(cls, ()) for cls in last]
+    names = [cls for cls, _ in walks]
+    if not root:
+        return walks
+    if root not in names:
+        raise Incorrect(
+            "list.cursor",
+            "the classes have changed since this cursor was made",
+            hint="begin without a cursor",
+        )
+    return walks[names.index(root) :]
+
+
+def _after(schema: Introspection, cls: str) -> tuple[str, str] | None:
+    """Where the walk goes on after all instances of a class."""
+    rest = _walks(schema, cls)[1:]
+    return (rest[0][0], "") if rest else None
+
+
+def _continued(place: tuple[str, str] | None) -> dict[str, Any]:
+    return {} if place is None else {"nextCursor": write_cursor("resources", *place)}
+
+
+class _Shown:
+    """How entities are shown: those of a class with a format of its own as documents."""
+
+    def __init__(self, schema: Introspection, codecs: Codecs) -> None:
+        self._schema = schema
+        self._codecs = codecs
+
+    def _codec(self, cls: str) -> Codec | None:
+        return (
+            None
+            if self._schema.native_codec(cls) is None
+            else self._codecs.native(self._schema, cls)
+        )
+
+    def mime_type(self, cls: str) -> str:
+        """What the text of an instance is."""
+        codec = self._codec(cls)
+        return _JSON if codec is None else codec.media_types[0]
+
+    def text(self, entity: Entity) -> str:
+        """An entity as its class wants it, or as all that is known of it."""
+        codec = self._codec(entity.class_)
+        if codec is None:
+            return json_encode(entity).decode()
+        return emit_one(codec, entity, self._schema)
+
+    def listed(self, entity: Entity) -> dict[str, Any]:
+        """An entity in a list."""
+        shown: dict[str, Any] = {
+            "uri": uri_of(entity.class_, entity.ident, entity.entity_id),
+            "name": entity.ident or str(entity.entity_id),
+            "mimeType": self.mime_type(entity.class_),
+        }
+        name_slot = self._schema.document(entity.class_).ident_from
+        title = entity.get("dt/label") or (name_slot and entity.get(name_slot))
+        if title:
+            shown["title"] = title
+        if entity.get("db/doc"):
+            shown["description"] = entity["db/doc"][:_DESCRIPTION_MAX]
+        return shown
 
 
 def _pack_resource(resource: Any) -> dict[str, Any]:

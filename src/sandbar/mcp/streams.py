@@ -275,7 +275,12 @@ class Streams:
 
     def _tell(self, news: News, touched: set[int]) -> None:
         for stream in list(self._open.get(news.workspace, ())):
-            if any(id in touched for id, _ in stream.caller.rests_on):
+            # What its caller knew when signing in is no news, however late it comes; only who
+            # cannot be sure (a backup may have been restored) ends more streams than it must.
+            if any(
+                id in touched and (news.is_partial or since_t < news.t)
+                for id, since_t in stream.caller.rests_on
+            ):
                 self.close(stream)  # the client signs in again, if it still can
             else:
                 stream.note(news)

@@ -4,6 +4,7 @@ This package is the model's only door; nobody imports its rooms.
 """
 
 from sandbar.model.commits import Commit, EntityChange, Standing
+from sandbar.model.core import FIRST_FREE_ID
 from sandbar.model.credentials import Credentials
 from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cursor
 from sandbar.model.definitions import definition_operations
@@ -48,6 +49,7 @@ from sandbar.model.values import door_check
 from sandbar.model.workspace import Workspace
 
 __all__ = [
+    "FIRST_FREE_ID",
     "AllBut",
     "Answer",
     "AuditRow",

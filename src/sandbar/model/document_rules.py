@@ -29,6 +29,7 @@ class Document(msgspec.Struct, frozen=True):
     keys: dict[str, str] = {}  # key to slot, where it is not the slot's own name
     types: tuple[str, ...] = ()  # values of the key `type` that lead to this class
     order: tuple[str, ...] = ()  # the slots that are written first
+    makes: tuple[str, ...] = ()  # references whose targets are made if they are not there
     ident_from: str | None = None  # the slot that a name is made of when none is given
     ident_in: str | None = None  # the namespace of such a name
 
@@ -44,6 +45,7 @@ class _Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keys: dict[str, str] = {}
     types: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
+    makes: tuple[str, ...] = ()
     ident: _Ident | None = None
 
 
@@ -77,6 +79,7 @@ def _read(cls: Class, given: Any) -> Document:
         shape.keys,
         shape.types,
         shape.order,
+        shape.makes,
         None if ident is None else ident.from_,
         None if ident is None else ident.in_,
     )
@@ -84,7 +87,7 @@ def _read(cls: Class, given: Any) -> Document:
 
 def _contradictions(cls: Class, document: Document) -> Iterator[str]:
     named = [document.body, document.rest, document.ident_from]
-    for slot in [*filter(None, named), *document.keys.values(), *document.order]:
+    for slot in [*filter(None, named), *document.keys.values(), *document.order, *document.makes]:
         if slot not in cls.slots:
             yield f"{cls.ident} has no slot {slot[:80]}"
     for named_slot, what, kind in (
@@ -93,9 +96,13 @@ def _contradictions(cls: Class, document: Document) -> Iterator[str]:
         (document.ident_from, "ident", "db.type/string"),
     ):
         property = cls.slots.get(named_slot or "")
-        if property is not None:
-            if property.kind.ident != kind or property.many or property.secret:
-                yield f"{what} names a slot for one {kind}, which {named_slot} is not"
+        if property is None:
+            continue
+        if property.kind.ident != kind or property.many or property.secret:
+            yield f"{what} names a slot for one {kind}, which {named_slot} is not"
+    for made in document.makes:
+        if made in cls.slots and cls.slots[made].target is None:
+            yield f"makes names references to a class, and {made} is none"
     inside = document.ident_in
     if inside is not None and not looks_like_ident(f"{inside}/x"):
         yield f"{inside[:80]!r} is no namespace"

@@ -6,7 +6,10 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Any, TypeVar, cast
 
 from sandbar.errors import NotFound
+from sandbar.keywords import parse_ident
+from sandbar.model import core
 from sandbar.model.bootstrap import dump_metamodel
+from sandbar.model.checks import decode_slot
 from sandbar.model.document_rules import Document, document_of
 from sandbar.model.expressions import binding
 from sandbar.model.json_schema import class_schema, property_schema
@@ -166,6 +169,18 @@ class Introspection:
     def property_json_schema(self, property: str) -> dict[str, Any]:
         """The JSON Schema of one slot."""
         return property_schema(self._property(property))
+
+    def stored(self, property: str, given: Any) -> Any:
+        """A value as it would be kept, or the refusal that writing it would meet.
+
+        Whom a reference names, and what a secret demands, only a write can tell: these stay.
+        """
+        found = self._property(property)
+        if found.is_ref or found.secret:
+            return given
+        if found.id == core.IDENT and isinstance(given, str):
+            return parse_ident(given)
+        return decode_slot(found, given, lambda named, _: named)
 
     def bindings(self, entity: Entity) -> dict[str, Any]:
         """What an expression sees of an entity: its slots by name."""

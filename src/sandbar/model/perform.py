@@ -11,6 +11,7 @@ from sandbar.errors import Conflict, Incorrect, NotFound, Problem
 from sandbar.keywords import parse_ident
 from sandbar.model import core
 from sandbar.model.checks import VALUES_MAX, too_many_values
+from sandbar.model.chosen_ids import chosen_id
 from sandbar.model.deletion import delete_entity
 from sandbar.model.documents import exact
 from sandbar.model.drafts import Draft, Hashed, conflict_if_moved, core_is_immutable, ident_of
@@ -24,7 +25,6 @@ from sandbar.model.results import Outcome
 from sandbar.model.schema import Class
 from sandbar.model.soundness import check_definition
 from sandbar.model.unit import KEYWORD, Unit
-from sandbar.store.plan import CHOSEN_ID_MAX
 
 
 def perform(unit: Unit, operations: Sequence[Operation]) -> list[Outcome]:
@@ -144,32 +144,17 @@ class _Performance:
         cls = self._class_of(op) or unit.schema.class_named(op.class_)
         given = _given_ident(op)
         existing = None if given is None else self._existing(given)
-        id = existing if existing is not None else self._new_id(op, given)
+        if existing is not None:
+            id = existing
+        elif op.id is None or given is not None:
+            id = unit.tx.new_id()
+        else:
+            id = chosen_id(unit, op.id)
         if op.temp is not None:
             self._name_temp(op.temp, id)
         if existing is None:
             self._begin(cls, id, given)
         self.ids[at] = (cls, id, existing is None)
-
-    def _new_id(self, op: Create, ident: str | None) -> int:
-        """The next number, or the one that a nameless entity had elsewhere."""
-        tx, id = self.unit.tx, op.id
-        if id is None or ident is not None:
-            return tx.new_id()
-        if not core.FIRST_FREE_ID <= id <= CHOSEN_ID_MAX:
-            raise Incorrect(
-                "entity.id-range",
-                f"{id} cannot be the number of an entity",
-                hint=f"numbers are from {core.FIRST_FREE_ID} to {CHOSEN_ID_MAX}",
-            )
-        if id in self.unit.drafts or tx.was_used(id):
-            raise Conflict(
-                "entity.id-taken",
-                f"{id} is or was the number of another entity of this workspace",
-                hint="give the entity a db/ident, by which it is known everywhere",
-            )
-        tx.reserve_ids(id)
-        return id
 
     def _begin(self, cls: Class, id: int, ident: str | None) -> None:
         draft = self.unit.begin_create(cls, id)

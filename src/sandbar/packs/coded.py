@@ -5,7 +5,7 @@ Code comes with Sandbar or with an installed distribution, through an entry poin
 it). Data never names what is imported.
 
 A module exports any of VERBS, RESOURCES, TEMPLATES, PROMPT_HANDLERS, COMPLETIONS, ACTIVITIES,
-EFFECTS and ENDPOINTS.
+EFFECTS, ENDPOINTS, CODECS and SOURCES.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from typing import Any
 
 import msgspec
 
+from sandbar.codecs import BASE_CODECS, Codec
 from sandbar.errors import Conflict, Fault, Problem
 from sandbar.faults import log_fault
+from sandbar.projects import Source, built_in_sources
 from sandbar.verbs.catalogue import PREFIX, Verb
 from sandbar.verbs.context import Context
 from sandbar.verbs.conversation import InputRequired
@@ -40,7 +42,25 @@ _IMPORT_ERRORS = (
     LookupError,
 )
 
-_BUILT_IN = {"care": "sandbar.packs.care.code", "everything": "sandbar.packs.everything.code"}
+_BUILT_IN = {
+    "care": "sandbar.packs.care.code",
+    "everything": "sandbar.packs.everything.code",
+    "memory": "sandbar.packs.memory.code",
+}
+
+# What the house and the packs of a workspace call by name: nobody takes a name of the house.
+_OUR_FORMATS = frozenset(codec.format for codec in BASE_CODECS)
+_OUR_SOURCES = frozenset(source.name for source in built_in_sources())
+_OF_A_CODEC = {
+    "format": str,
+    "media_types": tuple,
+    "suffixes": tuple,
+    "is_bulk": bool,
+    "supports": Callable,
+    "parse": Callable,
+    "emit": Callable,
+}
+_OF_A_SOURCE = {"name": str, "recognises": Callable, "items": Callable}
 
 _PATH = re.compile(r"(/[a-z0-9][a-z0-9_-]{0,40}){1,4}")
 _OUR_PATHS = frozenset({"mcp", "health"})
@@ -101,6 +121,8 @@ class PackCode(msgspec.Struct, frozen=True):
     activities: dict[str, Activity] = {}  # by the names that states call them by
     effects: dict[str, EffectHandler] = {}  # by the names that transitions call them by
     endpoints: tuple[PackEndpoint, ...] = ()
+    codecs: tuple[Codec, ...] = ()
+    sources: tuple[Source, ...] = ()
 
     def read(self, uri: str) -> tuple[str | bytes, str] | None:
         """The contents and MIME type of a resource, or None if no pack has it."""
@@ -134,6 +156,8 @@ def code_of(names: Sequence[str]) -> PackCode:
     _refuse_clashes("effect", ((name, one) for name, code in codes for one in code.effects))
     _refuse_clashes("resource", ((name, one.uri) for name, code in codes for one in code.resources))
     _refuse_clashes("path", ((name, one.path) for name, code in codes for one in code.endpoints))
+    _refuse_clashes("format", ((name, one.format) for name, code in codes for one in code.codecs))
+    _refuse_clashes("source", ((name, one.name) for name, code in codes for one in code.sources))
     return PackCode(
         tuple(verb for _, code in codes for verb in code.verbs),
         tuple(resource for _, code in codes for resource in code.resources),
@@ -143,6 +167,8 @@ def code_of(names: Sequence[str]) -> PackCode:
         {name: run for _, code in codes for name, run in code.activities.items()},
         {name: run for _, code in codes for name, run in code.effects.items()},
         tuple(endpoint for _, code in codes for endpoint in code.endpoints),
+        tuple(codec for _, code in codes for codec in code.codecs),
+        tuple(source for _, code in codes for source in code.sources),
     )
 
 
@@ -193,6 +219,8 @@ def _exports(name: str, module: ModuleType) -> PackCode:
         getattr(module, "ACTIVITIES", {}),
         getattr(module, "EFFECTS", {}),
         getattr(module, "ENDPOINTS", ()),
+        getattr(module, "CODECS", ()),
+        getattr(module, "SOURCES", ()),
     )
     exports: tuple[tuple[str, type, Any], ...] = (
         ("VERBS", Verb, code.verbs),
@@ -203,6 +231,8 @@ def _exports(name: str, module: ModuleType) -> PackCode:
     for export, kind, items in exports:
         if not isinstance(items, tuple) or not all(isinstance(item, kind) for item in items):
             raise _broken(name, f"{export} is a tuple of {kind.__name__}")
+    _check_named(name, "CODECS", code.codecs, _OF_A_CODEC, _OUR_FORMATS)
+    _check_named(name, "SOURCES", code.sources, _OF_A_SOURCE, _OUR_SOURCES)
     ours = [verb.name for verb in code.verbs if verb.is_exact and verb.name.startswith(PREFIX)]
     if ours:
         raise _broken(name, f"{', '.join(ours)}: names that begin with {PREFIX} are ours")
@@ -211,6 +241,21 @@ def _exports(name: str, module: ModuleType) -> PackCode:
         if wrong := _what_is_wrong(endpoint, exact):
             raise _broken(name, f"ENDPOINTS: {wrong}")
     return code
+
+
+def _check_named(
+    pack: str, export: str, items: Any, parts: Mapping[str, Any], ours: frozenset[str]
+) -> None:
+    """Refuse what is no codec, or no source, or has a name of the house."""
+    if not isinstance(items, tuple):
+        raise _broken(pack, f"{export} is a tuple")
+    for item in items:
+        for part, kind in parts.items():
+            if not isinstance(getattr(item, part, None), kind):
+                raise _broken(pack, f"{export}: {type(item).__name__} has no {part} that is one")
+        name = getattr(item, next(iter(parts)))
+        if name in ours:
+            raise _broken(pack, f"{export}: {name} is ours")
 
 
 def _what_is_wrong(endpoint: PackEndpoint, exact: set[str]) -> str | None:

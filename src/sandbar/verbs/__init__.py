@@ -5,6 +5,7 @@ This package is their door: surfaces and packs import from here.
 
 from sandbar.verbs.arguments import Arguments
 from sandbar.verbs.base import base_catalogue, base_verbs
+from sandbar.verbs.base.projects import EXPORT_URI, ZIP, zipped
 from sandbar.verbs.catalogue import Catalogue, Example, Verb
 from sandbar.verbs.class_tools import (
     ClassTool,
@@ -21,6 +22,8 @@ from sandbar.verbs.schemas import class_arguments, input_schema, output_schema
 from sandbar.verbs.tasks import Started, Task, Tasks
 
 __all__ = [
+    "EXPORT_URI",
+    "ZIP",
     "Arguments",
     "Catalogue",
     "ClassTool",
@@ -46,4 +49,5 @@ __all__ = [
     "is_class_tool_name",
     "output_schema",
     "portable_keys",
+    "zipped",
 ]

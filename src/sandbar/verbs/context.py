@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from sandbar.access import Guarded, Neighbours
 from sandbar.audit import Journal, Note
+from sandbar.codecs import Codecs, base_codecs
+from sandbar.projects import Source
 from sandbar.verbs.catalogue import Catalogue
 from sandbar.verbs.conversation import Conversation
 from sandbar.verbs.tasks import Started, Tasks
@@ -27,6 +30,9 @@ class Context(msgspec.Struct, frozen=True):
     neighbours: Neighbours | None = None  # the workspaces of the same database
     note: Note | None = None  # the call's row in the audit
     audit: Journal | None = None
+    codecs_of: Callable[[], Codecs] = base_codecs  # of the packs, too; looked at if need be
+    pack_sources: Callable[[], tuple[Source, ...]] = tuple  # what packs can import
+    projects: Path | None = None  # the folder that callers from outside are kept to
 
     @property
     def workflows(self) -> Workflows:
@@ -39,6 +45,11 @@ class Context(msgspec.Struct, frozen=True):
         """The audit of the database."""
         assert self.audit is not None, "this context was made without an audit"
         return self.audit
+
+    @property
+    def codecs(self) -> Codecs:
+        """The formats of documents."""
+        return self.codecs_of()
 
     @property
     def tasks(self) -> Tasks:

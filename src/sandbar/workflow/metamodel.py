@@ -80,6 +80,8 @@ class _Definitions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _definitions = msgspec.json.decode(
     resources.files("sandbar.workflow").joinpath("system.json").read_bytes(), type=_Definitions
 )
+# What every workspace with workflows has: nobody exports or imports it.
+OWN_DEFINITIONS = frozenset({*_definitions.properties, *_definitions.classes})
 
 
 def is_installed(workspace: Workspace) -> bool:

@@ -179,6 +179,7 @@ VERBS = (
         arguments=PurgeArguments,
         result=PurgeAnswer,
         run=purge,
+        is_housekeeping=True,
         aliases=ENTITY_ALIASES,
         is_destructive=True,
         examples=(

@@ -13,6 +13,7 @@ from sandbar.errors import NotFound, Problem
 from sandbar.model import Create, Entity, Introspection
 from sandbar.verbs.answers import Answer, Reference
 from sandbar.verbs.arguments import Arguments, told_together
+from sandbar.verbs.base.documents import as_text
 from sandbar.verbs.catalogue import Example, Verb
 from sandbar.verbs.class_tools import slots_by_ident
 from sandbar.verbs.context import Context
@@ -45,12 +46,16 @@ class FindArguments(Arguments, frozen=True, kw_only=True):
 
     entity: EntityName
     as_of: AsOf = None
+    format: Annotated[
+        str | None, Meta(description="as a document: markdown, json; codec.list lists them")
+    ] = None
 
 
 class Found(Answer, frozen=True, kw_only=True):
-    """The entity with its slots."""
+    """The entity with its slots; or, if a format was named, with the document that states them."""
 
     entity: Entity
+    source: str | None = None
 
 
 class QueryArguments(PagedAsOf, frozen=True, kw_only=True):
@@ -132,7 +137,11 @@ def find(context: Context, arguments: FindArguments) -> Found:
         )
     except NotFound as problem:
         raise _deleted_or(problem, context, arguments) from problem
-    return Found(entity=found)
+    if arguments.format is None:
+        return Found(entity=found)
+    schema = context.db.schema(None if as_of is None else moment(as_of))
+    text = as_text(context, found, arguments.format, schema)
+    return Found(entity=msgspec.structs.replace(found, slots={}), source=text)
 
 
 def _deleted_or(problem: NotFound, context: Context, arguments: FindArguments) -> NotFound:

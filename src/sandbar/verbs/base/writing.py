@@ -7,11 +7,19 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from sandbar.codecs import takes_bare_names
 from sandbar.errors import Problem
 from sandbar.model import Create, Delete, DeleteMode, Receipt, Update
 from sandbar.verbs.answers import Answer
 from sandbar.verbs.arguments import Finding, invalid
-from sandbar.verbs.base.codecs import slots_of_source
+from sandbar.verbs.base.documents import (
+    create_under,
+    creations,
+    made_up_ident,
+    parsed_source,
+    stated_by,
+    whole_slots,
+)
 from sandbar.verbs.catalogue import Example, Verb
 from sandbar.verbs.class_tools import slots_by_ident
 from sandbar.verbs.context import Context
@@ -19,6 +27,8 @@ from sandbar.verbs.fields import ENTITY_ALIASES, SLOT_ALIASES, EntityName, Writi
 
 _DELETED_SHOWN = 1000
 
+Source = Annotated[str | None, Meta(description="a document, instead of attributes")]
+Format = Annotated[str | None, Meta(description="of source: markdown, json; else the class's own")]
 Expect = Annotated[int | None, Meta(description="refuse if its t is another")]
 
 
@@ -32,8 +42,8 @@ class CreateArguments(Writing, frozen=True, kw_only=True):
     attributes: Annotated[
         dict[str, Any] | None, Meta(description="values by slot; db/ident names it")
     ] = None
-    source: Annotated[str | None, Meta(description="document, instead of attributes")] = None
-    format: Annotated[str | None, Meta(description="of source: json")] = None
+    source: Source = None
+    format: Format = None
 
 
 class Created(Answer, frozen=True, kw_only=True):
@@ -50,7 +60,7 @@ class Created(Answer, frozen=True, kw_only=True):
 
 
 class UpdateArguments(Writing, frozen=True, kw_only=True):
-    """An entity and what to change."""
+    """An entity and what to change, or a document that it is to say."""
 
     entity: EntityName
     attributes: Annotated[dict[str, Any], Meta(description="slots to set; null clears")] = (
@@ -62,6 +72,10 @@ class UpdateArguments(Writing, frozen=True, kw_only=True):
     remove: Annotated[dict[str, Any], Meta(description="values to remove from them")] = (
         msgspec.field(default_factory=dict)
     )
+    source: Annotated[
+        str | None, Meta(description="the whole document anew; what it leaves out is cleared")
+    ] = None
+    format: Format = None
     expect: Expect = None
 
 
@@ -97,20 +111,27 @@ class Deleted(Answer, frozen=True, kw_only=True):
 
 def create(context: Context, arguments: CreateArguments) -> Created:
     """Make an entity."""
-    slots = arguments.attributes
+    cls, slots = arguments.class_, arguments.attributes or {}
     if arguments.source is not None:
-        if slots is not None:
-            found = Finding(
-                argument="source",
-                code="argument.twice",
-                message="source and attributes both state slots",
-                hint="give attributes, or source and format",
-            )
-            raise invalid([found])
-        slots = slots_of_source(arguments.source, arguments.format)
-    return create_entity(
-        context, arguments.class_, slots or {}, arguments.reason, arguments.idempotency_key
-    )
+        _refuse_both(arguments.attributes is not None)
+        parsed = parsed_source(context, cls, arguments.source, arguments.format)
+        cls, slots = parsed.class_, dict(parsed.slots)
+        if parsed.is_ident_derived:
+            del slots["db/ident"]  # it is made up again, and numbered if need be
+        made = creations(parsed.made)
+        return _create(context, cls, slots, made, arguments.reason, arguments.idempotency_key)
+    return create_entity(context, cls, slots, arguments.reason, arguments.idempotency_key)
+
+
+def _refuse_both(is_given: bool) -> None:
+    if is_given:
+        found = Finding(
+            argument="source",
+            code="argument.twice",
+            message="source and attributes both state slots",
+            hint="give attributes, or source and format",
+        )
+        raise invalid([found])
 
 
 def create_entity(
@@ -119,9 +140,25 @@ def create_entity(
     """Make an entity, also on behalf of a class's own tool."""
     if not all("/" in str(key) for key in slots):
         slots = slots_by_ident(context.db.schema(), cls, slots)
-    operation = Create(class_=cls, slots=slots)
-    written = context.db.transact([operation], reason=reason, idempotency_key=key)
-    outcome = written.outcomes[0]
+    slots, made = whole_slots(context.db.schema_at_hand(), cls, slots)
+    return _create(context, cls, slots, made, reason, key)
+
+
+def _create(
+    context: Context,
+    cls: str,
+    slots: dict[str, Any],
+    made: list[Create],
+    reason: str | None,
+    key: str | None,
+) -> Created:
+    ident = made_up_ident(context.db.schema_at_hand(), cls, slots)
+    if ident is None:
+        operation = Create(class_=cls, slots=slots)
+        written = context.db.transact([*made, operation], reason=reason, idempotency_key=key)
+    else:
+        written = create_under(context, cls, slots, made, ident, reason, key)
+    outcome = written.outcomes[-1]
     return Created(
         entity_id=outcome.entity_id,
         ident=outcome.ident,
@@ -136,18 +173,11 @@ def create_entity(
 
 def update(context: Context, arguments: UpdateArguments) -> Updated:
     """Change an entity."""
-    entity = arguments.entity
-    operation = Update(
-        entity=entity,
-        set=slots_of_entity(context, entity, arguments.attributes),
-        add=slots_of_entity(context, entity, arguments.add),
-        remove=slots_of_entity(context, entity, arguments.remove),
-        expect=arguments.expect,
-    )
+    operations = _update_of(context, arguments)
     written = context.db.transact(
-        [operation], reason=arguments.reason, idempotency_key=arguments.idempotency_key
+        operations, reason=arguments.reason, idempotency_key=arguments.idempotency_key
     )
-    outcome = written.outcomes[0]
+    outcome = written.outcomes[-1]
     return Updated(
         entity_id=outcome.entity_id,
         ident=outcome.ident,
@@ -155,6 +185,41 @@ def update(context: Context, arguments: UpdateArguments) -> Updated:
         receipt=written.receipt,
         replayed=written.replayed,
     )
+
+
+def _update_of(context: Context, arguments: UpdateArguments) -> list[Create | Update]:
+    """The update, after the creation of what it refers to by bare names."""
+    entity, source = arguments.entity, arguments.source
+    if source is None:
+        given = (arguments.attributes, arguments.add, arguments.remove)
+        parts = [slots_of_entity(context, entity, slots) for slots in given]
+        made: list[Create] = []
+        named = [slot for slots in parts for slot in slots]
+        if takes_bare_names(context.db.schema_at_hand(), named):
+            parts, made = _with_whole_names(context, entity, parts)
+        change = Update(
+            entity=entity, set=parts[0], add=parts[1], remove=parts[2], expect=arguments.expect
+        )
+        return [*made, change]
+    _refuse_both(bool(arguments.attributes or arguments.add or arguments.remove))
+    found = context.db.get(entity)
+    parsed = parsed_source(context, found.class_, source, arguments.format)
+    # What was cleared is what was there just now: if somebody writes in between, look again.
+    expect = found.t if arguments.expect is None else arguments.expect
+    stated = stated_by(context.db.schema(), found, parsed)
+    return [*creations(parsed.made), Update(entity=found.entity_id, set=stated, expect=expect)]
+
+
+def _with_whole_names(
+    context: Context, entity: Any, parts: list[dict[str, Any]]
+) -> tuple[list[dict[str, Any]], list[Create]]:
+    try:
+        cls = context.db.get(entity).class_
+    except Problem:
+        return parts, []  # the write will say what is wrong
+    schema = context.db.schema_at_hand()
+    whole = [whole_slots(schema, cls, slots) for slots in parts]
+    return [slots for slots, _ in whole], [one for _, made in whole[:2] for one in made]
 
 
 def delete(context: Context, arguments: DeleteArguments) -> Deleted:
@@ -216,7 +281,7 @@ VERBS = (
                 {
                     "class": "zorp/Sandal",
                     "format": "json",
-                    "source": '{"footwear/name": "Beach Comber"}',
+                    "source": '{"name": "Beach Comber"}',
                 },
             ),
         ),

@@ -1,0 +1,113 @@
+"""From the nodes of front matter to slots: the range of each slot decides what its words are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from yaml.nodes import MappingNode, Node, SequenceNode
+
+from sandbar.codecs.conversion import checked, from_word
+from sandbar.codecs.findings import Findings
+from sandbar.codecs.naming import ident_of_path, looks_like_path
+from sandbar.codecs.shapes import IDENT, Slot
+from sandbar.codecs.statements import Statements
+from sandbar.codecs.yaml_reading import JSON_TAG, Entry, FrontMatter, Refused
+from sandbar.errors import Incorrect, Problem
+from sandbar.keywords import looks_like_ident
+from sandbar.model import Introspection
+
+_COMPOUND = frozenset({"json", "tuple"})
+
+
+class SlotReader:
+    """States what the entries of one front matter say."""
+
+    def __init__(
+        self,
+        front: FrontMatter,
+        statements: Statements,
+        schema: Introspection,
+        found: Findings,
+    ) -> None:
+        self._front = front
+        self._statements = statements
+        self._schema = schema
+        self._found = found
+
+    def state(self, entry: Entry) -> None:
+        """State what one key says, or note what is wrong with it."""
+        try:
+            slot = self._statements.claim(entry.key, entry.line)
+            if slot is None:
+                self._statements.keep(entry.key, self._front.value(entry.node), entry.line)
+            else:
+                self._state(slot, entry)
+        except Refused as refused:
+            self._found.add(msgspec.structs.replace(refused.finding, key=entry.key))
+        except Problem as problem:
+            self._found.refuse(problem, entry.line, entry.key)
+
+    def _state(self, slot: Slot, entry: Entry) -> None:
+        node = entry.node
+        if self._front.is_nothing(node):
+            return
+        if node.tag == JSON_TAG:
+            self._statements.put(slot, self._front.json_text(node))
+        elif slot.kind in _COMPOUND:
+            self._statements.put(slot, self._front.value(node))
+        elif slot.many and isinstance(node, SequenceNode):
+            self._state_items(slot, entry, node.value)
+        else:
+            self._statements.put(slot, self._one(slot, node))
+
+    def _state_items(self, slot: Slot, entry: Entry, nodes: list[Node]) -> None:
+        items = []
+        for node in nodes:
+            try:
+                if self._front.is_nothing(node):
+                    raise self._front.wrong_at("value.type", "an item says nothing", node, 'say ""')
+                items.append(self._one(slot, node))
+            except Problem as problem:
+                self._found.refuse(problem, self._front.line_of(node), entry.key)
+        if len(items) < len(nodes):
+            return
+        try:
+            self._statements.put(slot, items)
+        except Problem:
+            for item, node in zip(items, nodes, strict=True):
+                self._try(slot, item, self._front.line_of(node), entry.key)
+            if not self._found:
+                raise
+
+    def _try(self, slot: Slot, item: Any, line: int, key: str) -> None:
+        try:
+            checked(self._schema, slot, [item])
+        except Problem as problem:
+            if not self._found.is_full:
+                self._found.refuse(problem, line, key)
+
+    def _one(self, slot: Slot, node: Node) -> Any:
+        if slot.kind != "ref":
+            return from_word(slot, self._front.word(node))
+        if isinstance(node, MappingNode):
+            return self._front.value(node)
+        word = self._front.word(node).strip()
+        if not looks_like_path(word):
+            return from_word(slot, word)
+        ident = ident_of_path(word, self._namespace())
+        if not looks_like_ident(ident):
+            raise Incorrect(
+                "reference.malformed",
+                f"the path {word[:80]!r} stands for no ident",
+                hint="write the ident of the entity",
+            )
+        return ident
+
+    def _namespace(self) -> str:
+        """The namespace of the document: of its ident, or where such idents are made."""
+        shape = self._statements.shape
+        ident: str = self._statements.slots.get(IDENT) or shape.class_
+        if IDENT not in self._statements.slots and shape.document.ident_in is not None:
+            return shape.document.ident_in
+        return ident.partition("/")[0]

@@ -1,0 +1,123 @@
+"""What a text states about one entity, collected key by key: the same in every format."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sandbar.codecs.api import Parsed
+from sandbar.codecs.conversion import checked
+from sandbar.codecs.findings import Finding, Findings
+from sandbar.codecs.naming import derived_ident
+from sandbar.codecs.references import whole_names
+from sandbar.codecs.shapes import IDENT, Slot, shape_of
+from sandbar.errors import Incorrect
+from sandbar.model import Introspection
+
+_ID_MAX = (1 << 53) - 1
+
+
+class Statements:
+    """The slots of one entity so far."""
+
+    def __init__(self, schema: Introspection, class_: str, found: Findings) -> None:
+        self.shape = shape_of(schema, class_)
+        self.slots: dict[str, Any] = {}
+        self.lines: dict[str, int] = {}
+        self._schema = schema
+        self._found = found
+        self._claimed: set[str] = set()
+        self._rest: dict[str, Any] = {}
+        self._made: list[Parsed] = []
+
+    def claim(self, key: str, line: int) -> Slot | None:
+        """The slot that a key is about to state; None if nobody declared the key, but it is kept.
+
+        Raises what is wrong with the key.
+        """
+        slot = self.shape.find(key)
+        if slot is None:
+            if self.shape.document.rest is None or not self.shape.is_free(key):
+                raise self.shape.unknown(key, is_searched=not self._found.is_full)
+            return None
+        if slot.ident in self._claimed:
+            raise Incorrect(
+                "codec.key-twice", f"{slot.ident} was stated before", hint="state it once"
+            )
+        self._claimed.add(slot.ident)
+        self.lines[slot.ident] = line
+        return slot
+
+    def is_claimed(self, ident: str) -> bool:
+        """Whether a slot was stated, be it to have no value."""
+        return ident in self._claimed
+
+    def put(self, slot: Slot, value: Any) -> None:
+        """State a value; null, and no values where there may be many, state that there is none."""
+        if value is not None and not (slot.many and value == []):
+            if slot.short is not None:
+                whole, made = whole_names({slot.ident: slot.short}, {slot.ident: value})
+                value = whole[slot.ident]
+                self._made += made
+            self.slots[slot.ident] = checked(self._schema, slot, value)
+
+    def keep(self, key: str, value: Any, line: int) -> None:
+        """Keep what a key says that nobody declared."""
+        carrier = self.shape.document.rest
+        assert carrier is not None
+        self._rest[key] = value
+        self.lines.setdefault(carrier, line)
+
+    def parsed(self, line: int, id: int | None = None) -> Parsed:
+        """All of it; refused if anything was found to be wrong."""
+        self._merge_rest()
+        self._found.raise_any()
+        is_derived = False
+        if IDENT not in self._claimed and id is None:
+            ident = derived_ident(self._schema, self.shape.class_, self.slots)
+            if ident is not None:
+                self.slots[IDENT], is_derived = ident, True
+        return Parsed(
+            class_=self.shape.class_,
+            slots=self.slots,
+            id=id,
+            is_ident_derived=is_derived,
+            lines=self.lines,
+            line=line,
+            made=tuple(self._made),
+        )
+
+    def check_id(self, id: Any) -> int:
+        """The number that an entity without ident has."""
+        if type(id) is not int or not 1 <= id <= _ID_MAX:
+            raise Incorrect(
+                "codec.id", "expected the number of an entity", hint="for example 1042, or nothing"
+            )
+        if IDENT in self.slots:
+            raise Incorrect(
+                "codec.id", "an entity with an ident has no other name", hint="state one of them"
+            )
+        return id
+
+    def _merge_rest(self) -> None:
+        if not self._rest:
+            return
+        carrier = self.shape.document.rest
+        assert carrier is not None
+        kept = self.slots.get(carrier, {})
+        clash = next((key for key in self._rest if not isinstance(kept, dict) or key in kept), None)
+        if clash is None:
+            whole = {**kept, **self._rest}
+            try:
+                self.slots[carrier] = self._schema.stored(carrier, whole)
+            except Incorrect as problem:
+                self._found.refuse(problem, self.lines[carrier], carrier)
+            return
+        self._found.add(
+            Finding(
+                line=self.lines[carrier],
+                key=clash,
+                code="codec.key-twice",
+                message=f"{carrier} states something else for {clash[:80]!r}",
+                hint=f"state it in {carrier} alone, or leave {carrier} out",
+            )
+        )

@@ -1,0 +1,1 @@
+"""The memory pack: memories as Markdown, their links, and the import of what people have today."""

@@ -1,0 +1,163 @@
+"""Exporting: every entity that the caller is shown becomes a file, all as of one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sandbar.access import Guarded, is_protected, kept_classes, protected_classes
+from sandbar.codecs import Codecs
+from sandbar.model import FIRST_FREE_ID, Entity, Introspection
+from sandbar.projects.accounts import portable_accounts
+from sandbar.projects.documents import Documents
+from sandbar.projects.layout import Layout
+from sandbar.projects.results import Exported, Progress
+from sandbar.projects.sums import digest_of, write_sums
+from sandbar.projects.targets import Target
+from sandbar.workflow import CALL, DEFINITION, OWN_DEFINITIONS, VALIDATION
+
+_PAGE = 500
+_SORTED_HERE_MAX = 1_000
+_METACLASSES = frozenset({"dt/Class", "dt/Property"})
+_OWN_WORKFLOWS = frozenset({CALL, VALIDATION})
+
+
+def export_project(
+    db: Guarded,
+    codecs: Codecs,
+    target: Target,
+    *,
+    classes: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Exported:
+    """Write the workspace, or the instances of some classes, to a folder or an archive.
+
+    Not written: accounts, processes and their history, secrets, and whatever every workspace has.
+    """
+    return _Export(db, codecs, target, progress).run(classes)
+
+
+def is_exported(schema: Introspection, entity: Entity) -> bool:
+    """Whether an entity has a file of its own."""
+    if entity.class_ == DEFINITION:
+        return entity.ident is not None and entity.ident not in _OWN_WORKFLOWS
+    if entity.entity_id < FIRST_FREE_ID or entity.class_ not in exported_classes(schema):
+        return False
+    is_definition = any(schema.is_kind(entity.class_, meta) for meta in _METACLASSES)
+    name = entity.ident or ""
+    return not (is_definition and (is_protected(name) or name in OWN_DEFINITIONS))
+
+
+def exported_classes(schema: Introspection) -> frozenset[str]:
+    """The classes whose instances are written; of definitions of workflows, the current ones."""
+
+    def make() -> frozenset[str]:
+        kept = protected_classes(schema) | kept_classes(schema)
+        own = {DEFINITION} & set(schema.classes())
+        return frozenset(c for c in schema.classes() if not schema.is_abstract(c)) - kept | own
+
+    return schema.derived("project.classes", make)
+
+
+class _Export:
+    def __init__(
+        self, db: Guarded, codecs: Codecs, target: Target, progress: Progress | None
+    ) -> None:
+        self._db = db
+        self._target = target
+        self._tell = progress or (lambda done, total, message: None)
+        self._t = db.last_t()
+        self._schema = db.schema(self._t)
+        portable = portable_accounts(db, self._schema, self._t)
+        self._documents = Documents(self._schema, codecs, portable)
+        self._sums: list[tuple[str, str]] = []
+        self._paths: set[int] = set()  # hashes of those that were written
+        self._counts: dict[str, int] = {}
+
+    def run(self, classes: Sequence[str]) -> Exported:
+        chosen = self._chosen(classes)
+        total = sum(self._db.instance_count(cls) for cls in self._tops(chosen))
+        layout = Layout(chosen)
+        self._target.begin()
+        self._tell(0, max(total, 1), "exporting")
+        for cls in chosen:
+            layout.enter(cls, self._idents(cls))
+            for entity in self._instances(cls):
+                self._write(layout, entity, total)
+        sums = write_sums(self._sums)
+        files = len(self._sums)
+        left = self._target.finish(sums, files, lambda path: hash(path) in self._paths)
+        self._tell(max(total, files, 1), max(total, files, 1), "exported")
+        return Exported(
+            files=files,
+            entities=files,
+            classes={cls: count for cls, count in sorted(self._counts.items()) if count},
+            t=self._t,
+            digest=digest_of(sums),
+            removed=left.removed,
+            edited=left.edited,
+            edited_paths=left.edited_paths,
+        )
+
+    def _chosen(self, classes: Sequence[str]) -> list[str]:
+        """The classes to be written that the caller is shown, by name."""
+        schema = self._schema
+        exported = exported_classes(schema)
+        if classes:
+            named = [schema.ident(cls) for cls in classes]
+            below = {cls for name in named for cls in (name, *schema.subclasses(name))}
+            exported &= below
+        return sorted(cls for cls in exported if self._db.sees(cls))
+
+    def _tops(self, chosen: list[str]) -> list[str]:
+        """Those of them that are below no other: a count holds what is below."""
+        known = set(chosen)
+        return [cls for cls in chosen if known.isdisjoint(self._schema.ancestors(cls))]
+
+    def _write(self, layout: Layout, entity: Entity, total: int) -> None:
+        suffix, data = self._documents.of(entity)
+        path = layout.path(entity.ident, entity.entity_id, suffix)
+        digest = self._target.put(path, data)
+        self._sums.append((path, digest))
+        self._paths.add(hash(path))
+        self._counts[entity.class_] = self._counts.get(entity.class_, 0) + 1
+        done = len(self._sums)
+        if done % 100 == 0:
+            self._tell(done, max(total, done), "exporting")
+
+    # --- looking -----------------------------------------------------------------------------
+
+    def _idents(self, cls: str) -> Iterator[str]:
+        """The names of the direct instances of a class, in any order."""
+        for entity in self._each(cls, fields=["db/ident"]):
+            if entity.ident is not None:
+                yield entity.ident
+
+    def _instances(self, cls: str) -> Iterator[Entity]:
+        """The direct instances to be written, by ident, then by number: always in this order."""
+        if self._db.instance_count(cls) <= _SORTED_HERE_MAX:
+            found = [one for one in self._each(cls) if is_exported(self._schema, one)]
+            yield from sorted(found, key=lambda one: (one.ident is None, one.ident, one.entity_id))
+            return
+        for entity in self._each(cls, order_by="db/ident"):
+            if is_exported(self._schema, entity):
+                yield entity
+
+    def _each(
+        self, cls: str, *, order_by: str | None = None, fields: list[str] | None = None
+    ) -> Iterator[Entity]:
+        below = self._schema.subclasses(cls, direct=True)
+        cursor = None
+        while True:
+            page = self._db.query(
+                cls,
+                order_by=order_by,
+                fields=fields,
+                limit=_PAGE,
+                cursor=cursor,
+                as_of=self._t,
+                hidden=below,
+            )
+            yield from page.items
+            cursor = page.cursor
+            if cursor is None:
+                return

@@ -1,0 +1,270 @@
+"""The passes of an import over the files: try or write, wait, set links, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Sequence
+
+import msgspec
+
+from sandbar.access import Guarded
+from sandbar.errors import Incorrect
+from sandbar.model import Delete, Introspection, Operation, Written
+from sandbar.projects.comparing import facts_of, references
+from sandbar.projects.documents import Documents
+from sandbar.projects.findings import REFUSALS
+from sandbar.projects.judging import Judge, Verdict, dangling
+from sandbar.projects.layout import placed
+from sandbar.projects.names import Names
+from sandbar.projects.results import Progress
+from sandbar.projects.sources import Item
+from sandbar.projects.sums import digest_of
+from sandbar.projects.tally import Tally
+from sandbar.projects.writing import BATCH, Writer, key_of, path_of
+
+_WAITING_AT_ONCE = 2_000  # what waits for each other is written together, up to here
+
+
+class Scene(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the passes of one import share."""
+
+    db: Guarded
+    schema: Introspection
+    names: Names
+    tally: Tally
+    items: Callable[[Container[str] | None], Iterator[Item]]
+    judge: Callable[[Names, bool], Judge]
+    documents: Callable[[], Documents]
+    reason: str
+    tell: Progress
+    files: int
+    base: dict[str, str]
+    is_seen: Callable[[str], bool]
+    delete_missing: bool
+    define: Callable[[], None] | None  # in a trial: what has to be there first
+
+
+class Passes:
+    """Goes over the files as often as it takes."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+
+    def try_out(self) -> None:
+        """Find out what would be written and what refused; nothing is written."""
+        self._pass(self._writer(self._tried, is_trial=True))
+        for verdict, _ in self._missing():
+            self._scene.tally.count(verdict.action)
+            self._scene.tally.tell(verdict.planned())
+
+    def write(self) -> None:
+        """Write everything that can be."""
+        writer = self._writer(self._written)
+        self._pass(writer)
+        links = writer.links | self._wait(writer.waiting)
+        self._set_links(links)
+        self._delete_missing()
+        self._scene.tell(3 * self._scene.files or 1, 3 * self._scene.files or 1, "done")
+
+    def _writer(
+        self,
+        write: Callable[[Sequence[Operation], str], Written | None],
+        *,
+        is_trial: bool = False,
+        size: int = BATCH,
+    ) -> Writer:
+        scene = self._scene
+        return Writer(
+            scene.schema,
+            scene.names,
+            scene.tally,
+            write,
+            scene.reason,
+            is_trial=is_trial,
+            size=size,
+        )
+
+    def _written(self, operations: Sequence[Operation], reason: str) -> Written:
+        return self._scene.db.transact(operations, reason=reason)
+
+    def _tried(self, operations: Sequence[Operation], reason: str) -> None:
+        db, define = self._scene.db, self._scene.define
+        if define is None:
+            findings = db.trial(operations)
+            if findings:
+                raise Incorrect(
+                    "entity.invalid", findings[0]["message"], data={"findings": findings}
+                )
+            return
+
+        def work() -> None:
+            define()
+            db.transact(operations, reason=reason)
+
+        db.foreseen(work)
+
+    def _pass(self, writer: Writer) -> None:
+        scene = self._scene
+        judge = scene.judge(scene.names, False)
+        for done, verdict in enumerate(judge.judge_all(scene.items(None))):
+            writer.add(verdict)
+            if done % 100 == 0:
+                so_far = scene.files + min(done, scene.files)
+                scene.tell(so_far, 3 * scene.files, "importing")
+        writer.flush()
+
+    # --- those that wait ---------------------------------------------------------------------
+
+    def _wait(self, waiting: set[str]) -> set[str]:
+        """Write what waited, round by round; the keys of those whose links follow."""
+        links: set[str] = set()
+        is_backwards = True  # along the paths is how they came to wait
+        while waiting:
+            keys = sorted(waiting, reverse=is_backwards)
+            left: set[str] = set()
+            for start in range(0, len(keys), _WAITING_AT_ONCE):
+                writer = self._writer(self._written, size=_WAITING_AT_ONCE)
+                self._write_these(writer, set(keys[start : start + _WAITING_AT_ONCE]))
+                left |= writer.waiting
+                links |= writer.links
+            if len(left) == len(waiting):
+                self._refuse_waiting(left)
+                break
+            waiting, is_backwards = left, not is_backwards
+        return links
+
+    def _write_these(self, writer: Writer, keys: set[str]) -> None:
+        for verdict in self._judged(keys):
+            writer.add(verdict)
+        writer.flush()
+
+    def _judged(self, keys: set[str], *, is_linking: bool = False) -> Iterator[Verdict]:
+        """The verdicts on these items, as things are now; what has lost its file is refused."""
+        scene = self._scene
+        judge = scene.judge(scene.names, is_linking)
+        left = set(keys)
+
+        def wanted() -> Iterator[Item]:
+            for item in scene.items({path_of(key) for key in keys}):
+                if key_of(item) in left:
+                    left.discard(key_of(item))
+                    yield item
+
+        yield from judge.judge_all(wanted())
+        for key in sorted(left):
+            gone = Verdict(item=Item(path=path_of(key)), action="refused")
+            gone.refuse(
+                Incorrect(
+                    "project.changed",
+                    "the file was changed or removed while it was being imported",
+                    hint="import once more",
+                )
+            )
+            yield gone
+
+    def _refuse_waiting(self, keys: set[str]) -> None:
+        for verdict in self._judged(keys):
+            if verdict.is_write:
+                self._refuse_dangling(verdict)
+            self._scene.tally.add(verdict)
+
+    def _refuse_dangling(self, verdict: Verdict) -> None:
+        parsed = verdict.item.parsed
+        assert parsed is not None
+        facts = facts_of(self._scene.schema, parsed.class_)
+        found = [
+            dangling(slot, name)
+            for slot, name in references(facts, verdict.changes)
+            if not self._scene.names.is_there(name)
+        ]
+        verdict.refuse_for(found or [dangling("", str(verdict.name))])
+
+    # --- links -------------------------------------------------------------------------------
+
+    def _set_links(self, keys: set[str]) -> None:
+        """Set the references that were left out when their targets were not there yet."""
+        scene = self._scene
+        made = LinkTally(scene.tally)
+        writer = Writer(scene.schema, scene.names, made, self._written, scene.reason)
+        for done, verdict in enumerate(self._judged(keys, is_linking=True) if keys else ()):
+            writer.add(verdict)
+            if done % 100 == 0:
+                so_far = 2 * scene.files + scene.files * done // len(keys)
+                scene.tell(so_far, 3 * scene.files, "linking")
+        writer.flush()
+        for verdict in self._judged(writer.waiting, is_linking=True) if writer.waiting else ():
+            if verdict.is_write:
+                self._refuse_dangling(verdict)
+            made.add(verdict)
+
+    # --- what has lost its file --------------------------------------------------------------
+
+    def _missing(self) -> Iterator[tuple[Verdict, Operation | None]]:
+        """Entities that were exported and whose files are gone, and what deletes them."""
+        scene = self._scene
+        documents = scene.documents()
+        for path in sorted(scene.base):
+            at = None if scene.is_seen(path) else placed(path)
+            name = None if at is None else at.ident or at.number
+            found = None
+            if name is not None and not scene.names.is_coming(name):
+                found = scene.names.find(name)
+            if found is None or at is None or found.class_ != at.class_:
+                continue
+            verdict = Verdict(item=Item(path=path), action="missing", name=name, entity=found)
+            verdict.why = "its file is gone"
+            if not scene.delete_missing:
+                yield verdict, None
+            elif digest_of(documents.of(found).data) == scene.base[path]:
+                verdict.action = "delete"
+                yield verdict, Delete(entity=found.entity_id, expect=found.t)
+            else:
+                verdict.action = "conflict"
+                verdict.why = "its file is gone, and the workspace has changed since the export"
+                yield verdict, None
+
+    def _delete_missing(self) -> None:
+        """Delete them, one by one; those first to which nobody refers."""
+        scene = self._scene
+        left = []
+        for verdict, deletion in self._missing():
+            if deletion is None:
+                scene.tally.count(verdict.action)
+                scene.tally.tell(verdict.planned())
+            else:
+                left.append((verdict, deletion))
+        is_progress = True
+        while left and is_progress:
+            held = [(v, d) for v, d in left if not self._deleted(v, d)]
+            is_progress = len(held) < len(left)
+            left = held
+        for verdict, _ in left:
+            scene.tally.count(verdict.action)
+            scene.tally.tell(verdict.planned())
+
+    def _deleted(self, verdict: Verdict, deletion: Operation) -> bool:
+        """Whether it could be deleted; if not, the verdict says why."""
+        scene = self._scene
+        verdict.action, verdict.findings = "delete", []
+        try:
+            scene.db.transact([deletion], reason=scene.reason)
+        except REFUSALS as problem:
+            verdict.refuse(problem)
+            return False
+        scene.tally.count(verdict.action)
+        scene.tally.tell(verdict.planned())
+        return True
+
+
+class LinkTally(Tally):
+    """Counts nothing that was counted before; but what turns out to lack its links is refused."""
+
+    def __init__(self, tally: Tally) -> None:
+        super().__init__()
+        self._all = tally
+
+    def add(self, verdict: Verdict) -> None:
+        """Note the last word on the links of an item."""
+        if verdict.action == "refused":
+            self._all.take_back("create")
+            verdict.why = f"it is there, but not all that it refers to: {verdict.why}"
+            self._all.add(verdict)

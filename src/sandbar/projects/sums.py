@@ -1,0 +1,98 @@
+"""The two files that say what a project is: `SHA256SUMS`, and `manifest.json` with its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from unicodedata import normalize
+
+import msgspec
+
+from sandbar.errors import Incorrect, NotFound
+from sandbar.projects.rooted import RootedFolder
+
+MANIFEST = "manifest.json"
+SUMS = "SHA256SUMS"
+FORMAT = "sandbar-project"
+VERSION = 1
+
+_SUMS_BYTES_MAX = 256 << 20  # a million files, with long names
+_LINE = re.compile(r"([0-9a-f]{64})[ ][ *]([^\n]+)\n?")
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """`manifest.json`: nothing in it differs between two equal workspaces."""
+
+    format: str
+    version: int
+    files: int
+    digest: str  # of SHA256SUMS
+
+
+def digest_of(data: bytes) -> str:
+    """The SHA-256 of a file."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def plain_digest(data: bytes) -> str:
+    """The same for a file whose lines were ended as on Windows: git does that to some."""
+    return digest_of(data.replace(b"\r\n", b"\n"))
+
+
+def write_sums(sums: Iterable[tuple[str, str]]) -> bytes:
+    """The text for these paths and digests, as `sha256sum` writes it, sorted by path."""
+    return "".join(f"{digest}  {path}\n" for path, digest in sorted(sums)).encode()
+
+
+def write_manifest(sums: bytes, files: int) -> bytes:
+    """The text of the manifest."""
+    manifest = Manifest(FORMAT, VERSION, files, digest_of(sums))
+    return msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"
+
+
+def read_manifest(folder: RootedFolder) -> Manifest | None:
+    """The manifest of a project; None if the folder has none of ours."""
+    try:
+        data = folder.read(MANIFEST, bytes_max=1 << 16)
+    except (NotFound, Incorrect):
+        return None
+    try:
+        manifest = msgspec.json.decode(data, type=Manifest)
+    except (msgspec.MsgspecError, UnicodeError):
+        return None
+    if manifest.format != FORMAT:
+        return None
+    if manifest.version > VERSION:
+        raise Incorrect(
+            "project.version",
+            f"this project is of version {manifest.version}; here, {VERSION} is the newest known",
+            hint="use a newer Sandbar",
+        )
+    return manifest
+
+
+def read_sums(folder: RootedFolder, name: str = SUMS) -> dict[str, str]:
+    """Digests by path, as of the export; nothing, if there is no such file.
+
+    Somebody may have merged two of them: lines that say something else are left out, and so is
+    whatever two lines say differently.
+    """
+    try:
+        text = folder.read(name, bytes_max=_SUMS_BYTES_MAX).decode("utf-8", "replace")
+    except NotFound:
+        return {}
+    sums: dict[str, str] = {}
+    doubtful: set[str] = set()
+    for line in text.splitlines():
+        match = _LINE.fullmatch(line)
+        if match is not None:
+            path = composed(match[2])
+            if sums.setdefault(path, match[1]) != match[1]:
+                doubtful.add(path)
+    return {path: digest for path, digest in sums.items() if path not in doubtful}
+
+
+def composed(path: str) -> str:
+    """A path with its letters composed: some file systems take them apart."""
+    return path if path.isascii() else normalize("NFC", path)

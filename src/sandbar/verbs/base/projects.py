@@ -1,0 +1,211 @@
+"""`project.export` and `project.import`: a workspace as a folder of files, and back."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from sandbar.errors import Forbidden, Incorrect
+from sandbar.projects import (
+    FolderTarget,
+    Imported,
+    Mode,
+    Prefer,
+    RootedFolder,
+    Source,
+    Wishes,
+    ZipTarget,
+    apply_import,
+    built_in_sources,
+    choose_source,
+    export_project,
+    plan_import,
+)
+from sandbar.verbs.answers import Answer
+from sandbar.verbs.arguments import Arguments
+from sandbar.verbs.catalogue import Example, Verb
+from sandbar.verbs.context import Context
+from sandbar.verbs.fields import Reason
+
+EXPORT_URI = "mcp://sandbar/project/export/"
+ZIP = "application/zip"
+ZIP_BYTES_MAX = 64 << 20
+
+# Whoever calls from here has the files of this machine at hand anyway.
+_AT_HOME = ("cli", "library")
+_STRANGE = re.compile(r"[^\w.-]")
+
+
+class ExportArguments(Arguments, frozen=True, kw_only=True):
+    """What of the workspace, and where to."""
+
+    to: Annotated[
+        str | None,
+        Meta(description="folder on the server; else the answer names a zip to read as resource"),
+    ] = None
+    classes: Annotated[list[str] | None, Meta(description="only their instances")] = None
+
+
+class ExportAnswer(Answer, frozen=True, kw_only=True):
+    """What was written, or where it can be read."""
+
+    t: int
+    files: int | None = None
+    entities: int | None = None
+    classes: dict[str, int] = msgspec.field(default_factory=dict)
+    digest: str | None = None
+    removed: int = 0
+    edited: int = 0
+    edited_paths: list[str] = msgspec.field(default_factory=list)
+    uri: str | None = None
+    mime_type: str | None = None
+
+
+class ImportArguments(Arguments, frozen=True, kw_only=True):
+    """Which files, and what to do with them."""
+
+    from_: Annotated[str, Meta(description="folder or file on the server")] = msgspec.field(
+        name="from"
+    )
+    apply: Annotated[bool, Meta(description="write it; else only the plan is told")] = False
+    source: Annotated[
+        str | None, Meta(description="project, files, notes, server-memory …; else recognised")
+    ] = None
+    class_: Annotated[str | None, Meta(description="of files that name none")] = msgspec.field(
+        default=None, name="class"
+    )
+    mode: Annotated[Mode, Meta(description="atomic: all or nothing")] = "per-file"
+    prefer: Annotated[Prefer, Meta(description="who wins a conflict")] = "nobody"
+    delete_missing: Annotated[bool, Meta(description="delete what an export no longer has")] = False
+    reason: Reason = None
+
+
+def export(context: Context, arguments: ExportArguments) -> ExportAnswer:
+    """Write the workspace to a folder, or say where it can be read."""
+    classes = [context.db.schema().ident(name) for name in arguments.classes or ()]
+    if arguments.to is None:
+        if len(classes) > 1:
+            raise Incorrect(
+                "project.one-class",
+                "a zip holds everything, or the instances of one class",
+                hint="name one class, or a folder to write to",
+            )
+        uri = EXPORT_URI + (classes[0] if classes else "all")
+        return ExportAnswer(t=context.db.last_t(), uri=uri, mime_type=ZIP)
+    if not context.db.may_create:
+        raise Forbidden(
+            "project.read-only",
+            "whoever only reads does not write folders either",
+            hint="leave `to` out and read the zip that the answer names",
+        )
+    with _folder(context, arguments.to, is_made=True) as folder:
+        done = export_project(
+            context.db,
+            context.codecs,
+            FolderTarget(folder),
+            classes=classes,
+            progress=context.progress,
+        )
+    return ExportAnswer(**msgspec.structs.asdict(done))
+
+
+def zipped(context: Context, cls: str | None) -> bytes:
+    """The workspace, or the instances of a class, as the bytes of a zip file."""
+    file = _Bounded()
+    classes = [] if cls is None else [cls]
+    export_project(context.db, context.codecs, ZipTarget(file), classes=classes)
+    return file.getvalue()
+
+
+class _Bounded(io.BytesIO):
+    """A file in memory that does not grow without end."""
+
+    def write(self, data: Any) -> int:
+        if self.tell() + len(data) > ZIP_BYTES_MAX:
+            raise Incorrect(
+                "project.too-large",
+                f"the zip has more than {ZIP_BYTES_MAX:,} bytes",
+                hint="export one class at a time, or to a folder with `to`",
+            )
+        return super().write(data)
+
+
+def import_(context: Context, arguments: ImportArguments) -> Imported:
+    """Read files into the workspace, or tell what that would do."""
+    wishes = Wishes(
+        prefer=arguments.prefer,
+        delete_missing=arguments.delete_missing,
+        mode=arguments.mode,
+        reason=arguments.reason,
+        progress=context.progress,
+    )
+    run = apply_import if arguments.apply else plan_import
+    with _folder(context, arguments.from_) as folder:
+        source = choose_source(folder, _sources(context, arguments.class_), _kind(arguments))
+        return run(context.db, context.workflows, context.codecs, folder, source, wishes)
+
+
+def _sources(context: Context, cls: str | None) -> tuple[Source, ...]:
+    """An export first, what packs recognise next, any folder of files last."""
+    project, files = built_in_sources(cls)
+    return project, *context.pack_sources(), files
+
+
+def _kind(arguments: ImportArguments) -> str | None:
+    """A class is named for files that are nothing but files."""
+    return "files" if arguments.source is None and arguments.class_ else arguments.source
+
+
+def _folder(context: Context, path: str, *, is_made: bool = False) -> RootedFolder:
+    """The folder that is meant: anywhere for who sits at this machine, else below the root."""
+    if context.surface in _AT_HOME and context.db.caller.is_operator:
+        return RootedFolder(Path(path), is_made=True) if is_made else RootedFolder.of(Path(path))
+    if context.projects is None:
+        raise Forbidden(
+            "project.no-folder",
+            "this server lets nobody export to folders or import from them",
+            hint="its operator allows it with `sandbar serve --projects FOLDER`; project.export "
+            "without `to` offers a zip",
+        )
+    # Each workspace has its own, and one that comes after another of the same name has another.
+    name = _STRANGE.sub("_", context.db.caller.workspace)[:80]
+    home = context.projects / f"{name}-{context.db.number}"
+    home.mkdir(mode=0o700, exist_ok=True)
+    return RootedFolder(home, path, is_made=is_made)
+
+
+VERBS = (
+    Verb(
+        name="project.export",
+        title="Export the workspace",
+        description="Write schema, workflows and entities to a folder of files (Markdown, JSON), "
+        "or offer them as a zip. To read one entity as a document use entity.find with format.",
+        access="read",
+        arguments=ExportArguments,
+        result=ExportAnswer,
+        run=export,
+        is_long=True,
+        examples=(
+            Example("As a zip to read", {}),
+            Example("Only boots", {"classes": ["zorp/Boot"]}),
+        ),
+    ),
+    Verb(
+        name="project.import",
+        title="Import files",
+        description="Plan, or with apply do, the import of files: an export, notes, JSON Lines, "
+        "CSV, a server-memory file. Tells what is created, changed, in conflict, refused.",
+        access="write",
+        arguments=ImportArguments,
+        result=Imported,
+        run=import_,
+        is_long=True,
+        is_idempotent=True,
+        aliases={"persist": "apply"},
+    ),
+)
