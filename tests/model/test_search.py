@@ -29,13 +29,14 @@ def found(db: Database, query: str, **more: Any) -> list[int]:
     return sorted(hit.entity.entity_id for hit in db.workspace.search(query, **more).items)
 
 
-def test_all_words_must_occur(shop: Database) -> None:
+def test_words_are_found_in_any_order_and_in_quotes_all_must_occur(shop: Database) -> None:
     moon = item(shop, "Moon boots, waterproof")
     sun = item(shop, "Sun boots")
     assert found(shop, "boots", class_="shop/Item") == [moon, sun]
     assert found(shop, "BOOTS moon") == [moon]
-    assert found(shop, "boots mars") == []
-    assert found(shop, "boot", class_="shop/Item") == []
+    assert found(shop, '"boots" "moon"') == [moon]
+    assert found(shop, '"boots" "mars"') == []
+    assert found(shop, '"boot"', class_="shop/Item") == []
 
 
 def test_a_star_finds_beginnings_and_quotes_find_phrases(shop: Database) -> None:
@@ -248,7 +249,7 @@ def test_a_transaction_finds_its_own_words(shop: Database) -> None:
         assert found(shop, "inside") == []
         return [made]
 
-    assert shop.run(work) == found(shop, "changed") != []
+    assert shop.run(work) == found(shop, '"changed"') != []
 
 
 def test_workspaces_do_not_find_each_other(place: Place) -> None:
@@ -361,7 +362,7 @@ def test_a_database_from_before_is_indexed_when_it_is_opened(
         assert found(again, "old 7 thing") == [made[7]]
         assert found(again, "thing 1202") == [made[1202]]
         again.update(made[7], {"item/name": "renewed"})
-        assert found(again, "old 7 thing") == []
+        assert found(again, '"old" "7" "thing"') == []
 
 
 def _forget_index(place: Place, server: PostgresServer) -> None:

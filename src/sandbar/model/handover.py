@@ -7,7 +7,8 @@ from sandbar.model.documents import Doc, write_doc
 from sandbar.model.drafts import Draft
 from sandbar.model.schema import Class
 from sandbar.model.words import entity_words
-from sandbar.store.plan import Change, Pair
+from sandbar.store.pieces import Pair
+from sandbar.store.plan import Change
 
 
 def creation_of(draft: Draft, cls: Class) -> Change:

@@ -8,16 +8,15 @@ from typing import Any
 import msgspec
 
 from sandbar.errors import Conflict, Incorrect, NotFound, Problem
-from sandbar.keywords import parse_ident
 from sandbar.model import core
 from sandbar.model.checks import VALUES_MAX, too_many_values
-from sandbar.model.chosen_ids import chosen_id
 from sandbar.model.deletion import delete_entity
 from sandbar.model.documents import exact
 from sandbar.model.drafts import Draft, Hashed, conflict_if_moved, core_is_immutable, ident_of
 from sandbar.model.findings import Finding, finding_of, refuse
 from sandbar.model.impact import migrate_instances
 from sandbar.model.naming import FINDERS
+from sandbar.model.new_names import given_ident, new_id
 from sandbar.model.operations import Create, Delete, Migrate, Operation, Restore, Update
 from sandbar.model.properties import Property
 from sandbar.model.restoring import restore_entity, restores_metamodel
@@ -142,14 +141,9 @@ class _Performance:
         unit = self.unit
         self.announced.add(at)
         cls = self._class_of(op) or unit.schema.class_named(op.class_)
-        given = _given_ident(op)
+        given = given_ident(op)
         existing = None if given is None else self._existing(given)
-        if existing is not None:
-            id = existing
-        elif op.id is None or given is not None:
-            id = unit.tx.new_id()
-        else:
-            id = chosen_id(unit, op.id)
+        id = existing if existing is not None else new_id(unit, op, given)
         if op.temp is not None:
             self._name_temp(op.temp, id)
         if existing is None:
@@ -252,7 +246,7 @@ class _Performance:
             return  # it could not be announced; the finding is there
         cls, id, is_new = self.ids[at]
         if not is_new:
-            given = _given_ident(op)
+            given = given_ident(op)
             if id == self._existing(given):
                 self._repeat(at, op, cls, id)
                 return
@@ -396,11 +390,3 @@ class _Performance:
             self._note(too_many_values(), property.ident, at)
             return
         self.unit.put(draft, property, result)
-
-
-def _given_ident(op: Create) -> str | None:
-    given = op.slots.get("db/ident", op.slots.get(":db/ident"))
-    try:
-        return parse_ident(given) if isinstance(given, str) else None
-    except Incorrect:
-        return None  # it will be found wrong together with the other slots

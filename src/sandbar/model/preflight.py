@@ -132,7 +132,7 @@ class Elsewhere:
         with self._store.snapshot(self._ws) as snapshot:
             return snapshot.former(property, key)
 
-    def search(self, sought: Sought) -> list[tuple[int, float]]:
+    def search(self, sought: Sought) -> list[list[int]]:
         """One page of a search for words."""
         with self._store.snapshot(self._ws) as snapshot:
             return snapshot.search(sought)

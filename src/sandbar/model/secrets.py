@@ -6,6 +6,7 @@ from typing import Any
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
+from msgspec.structs import replace
 
 from sandbar.errors import Incorrect, Problem
 from sandbar.model.checks import decode_slot
@@ -70,10 +71,9 @@ def _made_secret(operations: list[Operation]) -> set[str]:
 
 def _hashed(op: Operation, secret: frozenset[str], rules: Rules) -> Operation:
     if isinstance(op, Create):
-        return Create(class_=op.class_, slots=_hash_slots(op.slots, secret, rules), temp=op.temp)
+        return replace(op, slots=_hash_slots(op.slots, secret, rules))
     if isinstance(op, Update):
-        given = _hash_slots(op.set, secret, rules)
-        return Update(entity=op.entity, set=given, add=op.add, remove=op.remove, expect=op.expect)
+        return replace(op, set=_hash_slots(op.set, secret, rules))
     return op
 
 

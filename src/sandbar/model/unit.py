@@ -30,7 +30,8 @@ from sandbar.model.naming import FINDERS, lookup_key, unknown_entity
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
-from sandbar.store.plan import Pair, Transaction
+from sandbar.store.pieces import Pair
+from sandbar.store.plan import Transaction
 
 REF = VALUE_TYPES["db.type/ref"]
 KEYWORD = VALUE_TYPES["db.type/keyword"]

@@ -80,21 +80,17 @@ class Workspace:
         """The workspace of that name; a new one gets the core metamodel, or the given dump."""
         check_name(name)
         entries = core.CORE if metamodel is None else read_metamodel(metamodel)
-        ws = store.workspace(name)
-        if ws is None:
-            ws = store.create_workspace(name)
+        ws = store.workspace(name) or store.create_workspace(name)
         with store.snapshot(ws) as snapshot:
             is_empty = snapshot.state.t == 0
             is_unbuilt = snapshot.unsearched() is not None
             is_old = snapshot.entity(core.LAST_ID) is None
-        if is_empty:
-            refuse_in_event_loop()
-            store.submit(ws, lambda tx: install_metamodel(tx, entries), alone=True).result()
-        elif metamodel is not None:
+        if metamodel is not None and not is_empty:
             raise Incorrect("workspace.not-empty", f"workspace {name} has a metamodel already")
-        elif is_old:
+        if is_old:
             refuse_in_event_loop()
-            store.submit(ws, grow_core, alone=True).result()
+            work = partial(install_metamodel, entries=entries) if is_empty else grow_core
+            store.submit(ws, work, alone=True).result()
         workspace = cls(store, ws)
         if is_unbuilt:
             refuse_in_event_loop()
@@ -117,10 +113,10 @@ class Workspace:
 
     def _schema_of_generation(self, generation: int, epoch: int) -> Schema:
         schema = self._schemas.at(generation, epoch)
-        if schema is None:
-            with self._store.snapshot(self._ws) as snapshot:
-                schema = self._schemas.current(snapshot)
-        return schema
+        if schema is not None:
+            return schema
+        with self._store.snapshot(self._ws) as snapshot:
+            return self._schemas.current(snapshot)
 
     def _latest_schema(self, refresh: bool) -> Schema:
         known = None if refresh else self._schemas.latest
@@ -234,10 +230,7 @@ class Workspace:
         as_of: Moment | None = None,
         hidden_classes: Collection[int | str] = frozenset(),
     ) -> SearchPage:
-        """One page of the entities whose text holds all the words of the query, best first.
-
-        Instances of `hidden_classes` and of their subclasses are as if they were not there.
-        """
+        """One page of what is found, best first; instances of `hidden_classes` are not there."""
         refuse_past(as_of)
         search = Search(query, class_, limit, cursor, hidden_classes)
         unit = self._writes.open_unit()
@@ -397,7 +390,7 @@ class Workspace:
         return self._writes.run(work, principal, reason, wanted)
 
     def reserve_ids(self, up_to: int) -> None:
-        """Keep the numbers up to this one for entities that had them elsewhere (`Create.id`)."""
+        """Keep the numbers up to this one for entities that had them elsewhere."""
         self._writes.reserve_ids(up_to)
 
     def once(self, principal: str, key: str, asked: Any) -> bool:

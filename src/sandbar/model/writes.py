@@ -33,7 +33,7 @@ from sandbar.model.secrets import hash_secrets
 from sandbar.model.unit import Unit
 from sandbar.model.values import door_check
 from sandbar.store.api import Store, Transaction
-from sandbar.store.plan import CHOSEN_ID_MAX
+from sandbar.store.pieces import CHOSEN_ID_MAX
 from sandbar.store.rows import Row
 
 T = TypeVar("T")

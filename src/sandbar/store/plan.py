@@ -10,7 +10,7 @@ A state that held for no time (begun and ended by the same transaction) leaves n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -18,27 +18,12 @@ from sandbar import clock
 from sandbar.errors import Fault
 from sandbar.store.jobs import job_lost
 from sandbar.store.numbering import Ride
+from sandbar.store.pieces import Pair, PastRow, RunAlone
 from sandbar.store.rows import Record, Row, State, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan, level_of
 from sandbar.store.search import Sought, Words
 from sandbar.store.tokens import Tokens
 from sandbar.store.trail import AuditRow
-
-Pair = tuple[int, Key]  # property and key
-
-# Both stores number entities up to 2^40 - 1: whoever chooses numbers leaves as many free above.
-CHOSEN_ID_MAX = (1 << 39) - 1
-
-
-class PastRow(NamedTuple):
-    """A value that held in `since <= t < until`."""
-
-    property: int
-    key: Key
-    level: int
-    since: int
-    id: int
-    until: int
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
@@ -53,13 +38,6 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     begun: Sequence[Pair]
     ended: Sequence[Pair]
     words: Words | None = None
-
-
-class RunAlone(BaseException):
-    """Raised inside a transaction that cannot share a batch: it is run again by itself.
-
-    No `Exception`, because it passes through handlers that may catch all of those.
-    """
 
 
 class Base(Protocol):
@@ -80,7 +58,7 @@ class Base(Protocol):
     def entity_as_of(self, id: int, t: int) -> Row | None: ...
     def last_version(self, id: int) -> Version | None: ...
     def former(self, property: int, key: Key) -> int | None: ...
-    def search(self, sought: Sought) -> list[tuple[int, float]]: ...
+    def search(self, sought: Sought) -> list[list[int]]: ...
     def unsearched(self) -> int | None: ...
     def entities_after(self, id: int, limit: int) -> list[Row]: ...
     def apply(self, plan: Plan) -> None: ...
@@ -270,8 +248,8 @@ class Transaction:
         self.flush()
         return self._base.scan(scan)
 
-    def search(self, sought: Sought) -> list[tuple[int, float]]:
-        """One page of a search that sees this transaction's own changes."""
+    def search(self, sought: Sought) -> list[list[int]]:
+        """Searches for words that see this transaction's own changes."""
         self.require_alone()
         self.flush()
         return self._base.search(sought)
