@@ -127,6 +127,8 @@ def test_a_sqlite_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
         (SQLITE, "jobs.sql", "_Q"),
         (SQLITE, "trail.sql", "_Q"),
         (SQLITE, "workspaces.sql", "_Q"),
+        (SQLITE, "archive.sql", "_Q"),
+        (POSTGRES, "archive.sql", "_Q"),
         (POSTGRES, "jobs.sql", "_Q"),
         (POSTGRES, "trail.sql", "_Q"),
         (POSTGRES, "buckets.sql", "_Q"),

@@ -12,7 +12,8 @@ from sandbar import clock
 from sandbar.errors import Fault
 from sandbar.store.api import Store, Transaction
 from sandbar.store.plan import Change
-from sandbar.store.search import GAP, Sought, Term
+from sandbar.store.postgres import words as postgres_words
+from sandbar.store.search import GAP, AllOf, Sought, Term
 from tests.store.conftest import Place, new_workspace
 from tests.store.writing import Work, together, write
 
@@ -30,17 +31,21 @@ def saying(words: str, *, id: int | None = None, cls: int = 1, gone: bool = Fals
     return work
 
 
-def terms(text: str) -> tuple[Term, ...]:
-    """Words that must occur; `a+b` is a phrase, `a*` a beginning."""
-    return tuple(
-        Term(tuple(word.removesuffix("*").split("+")), word.endswith("*")) for word in text.split()
-    )
+def terms(text: str) -> AllOf:
+    """Words that must occur; `a+b` is a phrase, `a*` a beginning, `a|b` either."""
+    return tuple(tuple(_term(word) for word in either.split("|")) for either in text.split())
 
 
-def found(store: Store, ws: int, text: str, limit: int = 100, **more: Any) -> list[int]:
+def _term(word: str) -> Term:
+    return Term(tuple(word.removesuffix("*").split("+")), word.endswith("*"))
+
+
+def found(store: Store, ws: int, text: str, most: int = 100, **more: Any) -> list[int]:
     """The ids that a search finds, lowest first."""
     with store.snapshot(ws) as snapshot:
-        return sorted(id for id, _ in snapshot.search(Sought(terms(text), limit, **more)))
+        (ids,) = snapshot.search(Sought((terms(text),), most, **more))
+    assert ids == sorted(ids, reverse=True)
+    return ids[::-1]
 
 
 def test_words_phrases_and_beginnings(store: Store, ws: int) -> None:
@@ -98,10 +103,10 @@ def test_a_transaction_that_runs_alone_finds_its_own_words(store: Store, ws: int
 
     def work(tx: Transaction) -> Sequence[int]:
         made = saying("moon too")(tx)
-        assert [id for id, _ in tx.search(Sought(terms("too"), 9))] == [made]
+        assert tx.search(Sought((terms("too"),), 9)) == [[made]]
         saying("sun", id=one)(tx)
         saying("star", id=made)(tx)
-        assert tx.search(Sought(terms("moon"), 9)) == []
+        assert tx.search(Sought((terms("moon"),), 9)) == [[]]
         return [made]
 
     assert write(store, ws, work, alone=True) == found(store, ws, "star")
@@ -119,32 +124,71 @@ def test_a_failed_transaction_leaves_no_word(store: Store, ws: int) -> None:
     assert found(store, ws, "ghost") == []
 
 
-def test_classes_pages_and_order(store: Store, ws: int) -> None:
+def test_classes_and_windows(store: Store, ws: int) -> None:
     ids = [write(store, ws, saying("moon " + "pad " * n, cls=1 + n % 2)) for n in range(6)]
     assert found(store, ws, "moon", classes=(2,)) == ids[1::2]
     assert found(store, ws, "moon", hidden=(2,)) == ids[::2]
     assert found(store, ws, "moon", classes=()) == []
+    assert found(store, ws, "moon", 2) == ids[4:]
+    assert found(store, ws, "moon", 2, below=ids[4]) == ids[2:4]
+    assert found(store, ws, "moon", below=ids[0]) == []
+
+
+def test_several_searches_are_answered_each(store: Store, ws: int) -> None:
+    one, two = write(store, ws, saying("moon red")), write(store, ws, saying("sun red"))
+    searches = tuple(map(terms, ("red", "moon|sun", "mars", "moon|mars red", "moon sun")))
     with store.snapshot(ws) as snapshot:
-        everything = snapshot.search(Sought(terms("moon"), 9))
-        pages = [snapshot.search(Sought(terms("moon"), 2, passed)) for passed in (0, 2, 4, 6)]
-    assert [id for id, _ in everything] == ids  # the shorter the text, the better the match
-    assert [hit for page in pages for hit in page] == everything
-    scores = [score for _, score in everything]
-    assert scores == sorted(scores, reverse=True)
+        answers = snapshot.search(Sought(searches, 9))
+        assert snapshot.search(Sought((), 9)) == []
+    assert answers == [[two, one], [two, one], [], [one], []]
 
 
-def test_a_neighbours_words_are_neither_found_nor_counted(store: Store, ws: int) -> None:
+@pytest.mark.parametrize("small", [0, 10])
+def test_it_makes_no_difference_by_which_way_words_are_found(
+    store: Store, ws: int, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostgreSQL walks down the ids if a sample says that many have the words."""
+    monkeypatch.setattr(postgres_words, "_SMALL", small)
+
+    def many(tx: Transaction) -> None:
+        for n in range(600):
+            saying(f"common n{n} {'half' * (n % 2)} {'tenth' * (n % 10 == 0)}", cls=1 + n % 3)(tx)
+
+    write(store, ws, many, alone=True)
+    searches = tuple(
+        map(terms, ("common", "half", "tenth", "n77", "half tenth", "common|half n5*"))
+    )
+    scopes: list[dict[str, Any]] = [{}, {"classes": (2,)}, {"hidden": (2,)}, {"below": 300}]
+    for scope in scopes:
+        with store.snapshot(ws) as snapshot:
+            answers = snapshot.search(Sought(searches, 20, **scope))
+            whole = snapshot.search(Sought(searches, 1000, **scope))
+        assert answers == [ids[:20] for ids in whole], scope
+        wanted = [n for n in reversed(range(600)) if _is_in(n, scope)]
+        assert [len(ids) for ids in whole] == [
+            len(wanted),
+            sum(n % 2 for n in wanted),
+            sum(n % 10 == 0 for n in wanted),
+            77 in wanted,
+            0,
+            sum(str(n).startswith("5") for n in wanted),
+        ]
+
+
+def _is_in(n: int, scope: dict[str, Any]) -> bool:
+    cls = 1 + n % 3
+    if cls in scope.get("hidden", ()) or cls not in scope.get("classes", (1, 2, 3)):
+        return False
+    return n + 1 < int(scope.get("below", 1000))  # the first id is 1
+
+
+def test_a_neighbours_words_are_not_found(store: Store, ws: int) -> None:
     one = write(store, ws, saying("moon"))
     write(store, ws, saying("sun"))
-    with store.snapshot(ws) as snapshot:
-        (before,) = snapshot.search(Sought(terms("moon"), 9))
     other = new_workspace(store)
     theirs = [write(store, other, saying("moon")) for _ in range(5)]
     assert found(store, ws, "moon") == found(store, ws, "m*") == [one]
     assert found(store, other, "moon") == theirs
-    with store.snapshot(ws) as snapshot:
-        (after,) = snapshot.search(Sought(terms("moon"), 9))
-    assert before[0] == after[0]
 
 
 def test_erasing_leaves_a_mark_and_touches_nobody_else(store: Store, ws: int) -> None:
@@ -213,11 +257,18 @@ def test_a_search_walks_the_index_of_words(postgres_place: Place, installed_admi
     before = _once(installed_admin, "search_pkey", start["search_pkey"] + 2000)
     again = postgres_place.open()
     for n in range(20):
-        assert len(found(again, ws, f"n{n} common")) == 1
+        assert len(found(again, ws, f"n{n} common", 1000)) == 1
     again.close()
     after = _once(installed_admin, "search_by_word", before["search_by_word"] + 20)
     assert after["search_pkey"] == before["search_pkey"]
     assert after["rows read in order"] == before["rows read in order"]
+    again = postgres_place.open()  # what nearly all have is not worth the index of words
+    for _ in range(20):
+        assert len(found(again, ws, "common", 10)) == 10
+    again.close()
+    later = _once(installed_admin, "search_pkey", after["search_pkey"] + 20)
+    assert later["search_by_word"] == after["search_by_word"]
+    assert later["rows read in order"] == after["rows read in order"]
 
 
 def _once(admin: str, index: str, count: int) -> dict[str, int]:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from string import ascii_lowercase
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from sandbar.access import add_account, revoke
 from sandbar.access.keys import key_digest
-from sandbar.database import open_database
+from sandbar.database import backup_database, open_database, restore_database
 from sandbar.errors import Conflict
 from sandbar.model import Standing
+from sandbar.store.postgres.install import install
 from sandbar.store.postgres.session import PostgresConnector
+from sandbar.store.queries import load_queries
+from sandbar.store.search import Sought, Term
 from sandbar.store.trail import Note, Seal
 from tests.tenancy.victim import Victim
 
@@ -23,7 +29,9 @@ def say_the_rest(victim: Victim, ws: int, admin: str, url: str) -> None:
     _ask_again(victim)
     _sign(victim)
     _keep_books(victim, ws)
+    _search_widely(victim, ws)
     _upgrade(victim, ws, admin, url)
+    _move_house(ws, admin, url)
     connector = PostgresConnector(url)
     connector.was_kept(ws, 1, b"")  # after a commit without an answer
     connector.close()
@@ -101,6 +109,14 @@ def _keep_books(victim: Victim, ws: int) -> None:
     store.buckets.take(ws, 1, 1, 1)
 
 
+def _search_widely(victim: Victim, ws: int) -> None:
+    """What many have is found in another way than what few have, if there are many more."""
+    any_word = tuple(Term((letter,), is_prefix=True) for letter in ascii_lowercase)
+    with victim.db._store.snapshot(ws) as snapshot:
+        (found,) = snapshot.search(Sought(((any_word,),), 1))
+    assert found
+
+
 def _upgrade(victim: Victim, ws: int, admin: str, url: str) -> None:
     """A workspace from before there was a search is indexed by whoever opens it."""
     with psycopg.connect(admin, autocommit=True) as owner:
@@ -109,3 +125,18 @@ def _upgrade(victim: Victim, ws: int, admin: str, url: str) -> None:
         again.search("thing")
     with psycopg.connect(admin, autocommit=True) as owner:
         owner.execute("INSERT INTO sandbar.unsearched VALUES (%s, 7)", (ws,))
+
+
+def _move_house(ws: int, admin: str, url: str) -> None:
+    """A backup, and a restore of it into another database."""
+    name = f"moved_{ws}"
+    with psycopg.connect(admin, autocommit=True) as owner, TemporaryDirectory() as folder:
+        owner.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        backup_database(url, f"{folder}/it")
+        restore_database(f"{folder}/it", install(f"{admin.rpartition('/')[0]}/{name}"))
+        owner.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(name)))
+    queries = load_queries("sandbar.store.postgres", "archive.sql")
+    with psycopg.connect(url, autocommit=True) as reader:  # as COPY it passes our ears by
+        reader.execute("SELECT set_config('sandbar.ws', %s, false)", (str(ws),))
+        query = queries.read_rows.format(columns="id, doc", table="sandbar.entity", ws=ws, key="id")
+        assert reader.execute(query).fetchall()

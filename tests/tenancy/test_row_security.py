@@ -19,8 +19,8 @@ from sandbar.store.postgres.connection import Connection, open_writer
 from sandbar.store.postgres.install import install
 from tests.conftest import Say
 from tests.postgres_server import PostgresServer
+from tests.tenancy.arena import Address, Arena, NewArena, assert_kept_apart
 from tests.tenancy.canaries import Canaries
-from tests.tenancy.conftest import Address, Arena
 from tests.tenancy.fingerprint import fingerprint
 from tests.tenancy.playing import play
 from tests.tenancy.row_security import (
@@ -39,7 +39,7 @@ CALLS = 400
 CALLS_LONG = 100_000
 CONTROL_CALLS = 2_000
 _COUNTS = re.compile(r"SELECT (count|coalesce|max)\(")  # one row, whatever they have found
-_BINDS = ("queries.sql:bind",)
+_BINDS = ("queries.sql:bind", "archive.sql:bind")
 _WS = re.compile(r"\bws\b|found\(|bound\(")
 TOGETHER = pytest.mark.xdist_group("tenancy-statements")  # they share what was recorded
 ON_POSTGRES = pytest.mark.parametrize("new_address", ["postgres"], indirect=True)
@@ -56,20 +56,12 @@ BEYOND = {
     "claim_jobs": "the worker serves all workspaces; it tells numbers, never documents",
     "renew_job": "the worker's: whoever has the job's random token",
     "release_job": "the worker's: whoever has the job's random token",
+    "workspace_numbers": "a backup, which is bound to each in turn; it tells numbers",
+    "restore_workspaces": "makes workspaces in a database that never had one; it tells how many",
 }
 
 
 # --- thousands of calls ------------------------------------------------------------------------
-
-
-def assert_kept_apart(arena: Arena, calls: int, say: Say, *, is_twice: bool = True) -> None:
-    """Play, and judge what came back and what was left behind."""
-    before = arena.victims_rows()
-    without = arena.without if is_twice else None
-    game = play(arena.attacker, arena.world, without, arena.canaries, calls)
-    say(str(game))
-    assert not game.findings, "\n".join(game.findings)
-    assert arena.victims_rows() == before, "the victim's rows have changed"
 
 
 def switch_security(admin: str, *, on: bool) -> None:
@@ -93,26 +85,30 @@ def secured_tables(connection: psycopg.Connection[Any]) -> list[str]:
 
 @ON_POSTGRES
 def test_row_level_security_alone_keeps_tenants_apart(
-    arena: Arena, say: Say, monkeypatch: pytest.MonkeyPatch
+    new_arena: NewArena, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert without_filters(monkeypatch) > 30
-    assert_kept_apart(arena, CALLS, say)
+    assert_kept_apart(new_arena, CALLS, say)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
 @ON_POSTGRES
 def test_row_level_security_alone_keeps_tenants_apart_in_very_many_calls(
-    arena: Arena, say: Say, monkeypatch: pytest.MonkeyPatch
+    new_arena: NewArena, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert without_filters(monkeypatch) > 30
-    assert_kept_apart(arena, CALLS_LONG, say, is_twice=False)
+    assert_kept_apart(new_arena, CALLS_LONG, say, is_compared=False)
 
 
 @ON_POSTGRES
-def test_filters_alone_keep_tenants_apart(arena: Arena, say: Say) -> None:
-    switch_security(arena.admin, on=False)
-    assert_kept_apart(arena, CALLS, say)
+def test_filters_alone_keep_tenants_apart(new_arena: NewArena, say: Say) -> None:
+    def without_security() -> Arena:
+        arena = new_arena()
+        switch_security(arena.admin, on=False)
+        return arena
+
+    assert_kept_apart(without_security, CALLS, say)
 
 
 @ON_POSTGRES

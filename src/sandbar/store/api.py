@@ -58,8 +58,8 @@ class Reads(Protocol):
     def scan(self, scan: Scan) -> list[Found]:
         """One page of an index walk."""
 
-    def search(self, sought: Sought) -> list[tuple[int, float]]:
-        """One page of a search for words: ids and scores, best first."""
+    def search(self, sought: Sought) -> list[list[int]]:
+        """For each search for words the ids of those who have them, greatest first."""
 
 
 class Snapshot(Reads, Protocol):

@@ -15,7 +15,8 @@ from sandbar.errors import Interrupted, Problem, Unavailable
 from sandbar.store.answer import Answer
 from sandbar.store.api import Wanted, unique_wanted
 from sandbar.store.numbering import Outcome, Ride
-from sandbar.store.plan import Base, Plan, RunAlone, Transaction
+from sandbar.store.pieces import RunAlone
+from sandbar.store.plan import Base, Plan, Transaction
 from sandbar.store.rows import State
 
 

@@ -3,6 +3,8 @@
 Words come ready-made: the model has parted and folded them, so that both stores index the same.
 They hold letters, digits and marks, nothing else. `GAP` stands between the words of two values, so
 that no phrase reaches from one into the other.
+
+A store says who has the words, not who has them best: whoever asks weighs what it gets.
 """
 
 from __future__ import annotations
@@ -22,11 +24,15 @@ class Term(NamedTuple):
     is_prefix: bool = False
 
 
-class Sought(NamedTuple):
-    """One page of a search, best first: every term must match."""
+AnyOf = tuple[Term, ...]
+AllOf = tuple[AnyOf, ...]
 
-    terms: tuple[Term, ...]
-    limit: int
-    passed: int = 0  # how many were shown before
+
+class Sought(NamedTuple):
+    """Several searches of the same entities. Each answers with ids, greatest first."""
+
+    searches: tuple[AllOf, ...]
+    most: int  # for each
+    below: int | None = None  # ids must be lower
     classes: tuple[int, ...] | None = None  # None: all
     hidden: tuple[int, ...] = ()

@@ -56,6 +56,12 @@ _WRITER = _SESSION | {
 }
 # Leases may be lost with the power: whoever held one finds that its token counts no more.
 _CLAIMER = _WRITER | {"synchronous_commit": "off"}
+# A backup is as slow as the disk at its other end, and so is a restore, beside which nobody writes.
+_UNLIMITED = {
+    "statement_timeout": "0",
+    "idle_in_transaction_session_timeout": "0",
+    "tcp_user_timeout": "0",
+}
 # Says and hears words that may be lost, so it waits for no disk.
 _MESSENGER = _SESSION | {"synchronous_commit": "off"}
 _NETWORK = {
@@ -129,6 +135,19 @@ def open_writer(url: str) -> Connection:
 def open_claimer(url: str) -> Connection:
     """A connection for writes that may be lost with the power, so they wait for no disk."""
     return _open(url, _CLAIMER)
+
+
+def open_patient_reader(url: str) -> Connection:
+    """A connection for one snapshot that may take hours."""
+    return _open(url, _READER | _UNLIMITED)
+
+
+def open_patient_writer(url: str) -> Connection:
+    """A connection for one transaction that may take hours."""
+    connection = _open(url, _WRITER | _UNLIMITED)
+    with translated():
+        connection.execute(_INSIST_ON_SYNC)
+    return connection
 
 
 def open_messenger(url: str) -> Connection:

@@ -308,8 +308,56 @@ UPDATE unsearched SET after = %s WHERE ws = %s
 -- name: all_searched
 DELETE FROM unsearched WHERE ws = %s
 
--- name: search
-SELECT id, score FROM found(%s, %s::tsquery, %s::bigint[], %s, %s, %s)
+-- Rare words are found by the index of words, which gives all that have them in no order. Classes
+-- are looked up from the greatest id on, of no more than are wanted.
+
+-- name: search_rare
+SELECT q.place, f.id FROM unnest(%(queries)s::tsquery[]) WITH ORDINALITY q (query, place)
+CROSS JOIN LATERAL (
+  SELECT s.id FROM (
+    SELECT id FROM found(%(ws)s, q.query, NULL, '{}', NULL, 0)
+    WHERE id < %(below)s ORDER BY id DESC OFFSET 0) s
+  WHERE (%(classes)s::bigint[] IS NULL OR EXISTS (
+      SELECT FROM entity e
+      WHERE e.ws = %(ws)s AND e.id = s.id AND e.class = ANY (%(classes)s::bigint[])))
+    AND (%(hidden)s = '{}' OR NOT EXISTS (
+      SELECT FROM entity e
+      WHERE e.ws = %(ws)s AND e.id = s.id AND e.class = ANY (%(hidden)s)))
+  LIMIT %(most)s) f
+ORDER BY q.place, f.id DESC
+
+-- Words that many have are met soon by a walk down the ids, which ends as soon as it has enough.
+
+-- name: search_common
+SELECT q.place, f.id FROM unnest(%(queries)s::tsquery[]) WITH ORDINALITY q (query, place)
+CROSS JOIN LATERAL (
+  SELECT s.id FROM search s
+  WHERE s.ws = %(ws)s AND s.id < %(below)s AND s.words @@ q.query
+    AND (%(classes)s::bigint[] IS NULL OR EXISTS (
+      SELECT FROM entity e
+      WHERE e.ws = %(ws)s AND e.id = s.id AND e.class = ANY (%(classes)s::bigint[])))
+    AND (%(hidden)s = '{}' OR NOT EXISTS (
+      SELECT FROM entity e
+      WHERE e.ws = %(ws)s AND e.id = s.id AND e.class = ANY (%(hidden)s)))
+  ORDER BY s.id DESC LIMIT %(most)s) f
+ORDER BY q.place, f.id DESC
+
+-- How many of a sample, a few rows each from many places, have the words.
+
+-- name: search_sample
+SELECT q.place, count(*) FROM unnest(%(places)s) p (id)
+CROSS JOIN LATERAL (
+  SELECT s.id, s.words FROM search s
+  WHERE s.ws = %(ws)s AND s.id < p.id ORDER BY s.id DESC LIMIT %(rows)s) s
+CROSS JOIN unnest(%(queries)s::tsquery[]) WITH ORDINALITY q (query, place)
+WHERE s.words @@ q.query
+  AND (%(classes)s::bigint[] IS NULL OR EXISTS (
+    SELECT FROM entity e
+    WHERE e.ws = %(ws)s AND e.id = s.id AND e.class = ANY (%(classes)s::bigint[])))
+  AND (%(hidden)s = '{}' OR NOT EXISTS (
+    SELECT FROM entity e
+    WHERE e.ws = %(ws)s AND e.id = s.id AND e.class = ANY (%(hidden)s)))
+GROUP BY q.place
 
 -- name: erase
 SELECT erase(%s, %s)

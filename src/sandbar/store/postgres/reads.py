@@ -9,7 +9,7 @@ from sandbar.patience import Patience
 from sandbar.store.postgres.arrays import Longs
 from sandbar.store.postgres.connection import Connection, limit_ms, translated
 from sandbar.store.postgres.scans import compose_scan
-from sandbar.store.postgres.words import search_bindings
+from sandbar.store.postgres.words import find_words
 from sandbar.store.queries import load_queries
 from sandbar.store.rows import Row, State, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan, levels_at
@@ -139,10 +139,9 @@ class PostgresReads:
         row = self._one(QUERIES.former, (self._ws, property, key))
         return None if row is None else int(row[0])
 
-    def search(self, sought: Sought) -> list[tuple[int, float]]:
-        """One page of a search for words."""
-        rows = self._all(QUERIES.search, search_bindings(self._ws, sought))
-        return [(id, score) for id, score in rows]
+    def search(self, sought: Sought) -> list[list[int]]:
+        """For each search for words the ids of those who have them, greatest first."""
+        return find_words(self._all, self._ws, self.state.next_id, sought)
 
     def unsearched(self) -> int | None:
         """Up to which id older entities can be searched; None, when all of them can."""

@@ -15,7 +15,8 @@ from sandbar import clock
 from sandbar.errors import Fault, Problem, Unavailable
 from sandbar.store.api import Wanted
 from sandbar.store.batch import in_doubt
-from sandbar.store.plan import Pair, Plan
+from sandbar.store.pieces import Pair
+from sandbar.store.plan import Plan
 from sandbar.store.postgres.apply import apply_plan
 from sandbar.store.postgres.arrays import Blobs, Longs, Texts
 from sandbar.store.postgres.connection import (

@@ -15,7 +15,7 @@ from sandbar.store.scan import Found, Key, Scan, levels_at
 from sandbar.store.search import Sought
 from sandbar.store.sqlite.connection import translated
 from sandbar.store.sqlite.scans import compose_scan
-from sandbar.store.sqlite.words import search_bindings
+from sandbar.store.sqlite.words import find_words
 from sandbar.store.workspaces import no_workspace
 
 QUERIES = load_queries("sandbar.store.sqlite", "queries.sql")
@@ -134,12 +134,12 @@ class SqliteReads:
                 return int(id)
         return None
 
-    def search(self, sought: Sought) -> list[tuple[int, float]]:
-        """One page of a search for words."""
+    def search(self, sought: Sought) -> list[list[int]]:
+        """For each search for words the ids of those who have them, greatest first."""
+        if self._patience is not None:
+            self._patience.check()
         with translated():
-            bindings = search_bindings(self._ws, sought)
-            found: list[Any] = self._connection.execute(QUERIES.search, bindings).fetchall()
-            return found
+            return find_words(self._connection, self._ws, sought)
 
     def unsearched(self) -> int | None:
         """Up to which id older entities can be searched; None, when all of them can."""

@@ -11,7 +11,8 @@ import uuid_utils
 from sandbar.errors import Fault, Problem, Unavailable
 from sandbar.store.api import Wanted
 from sandbar.store.batch import MaybeKept
-from sandbar.store.plan import PastRow, Plan
+from sandbar.store.pieces import PastRow
+from sandbar.store.plan import Plan
 from sandbar.store.rows import RECORDS_KEPT_US, Record
 from sandbar.store.scan import level_of
 from sandbar.store.sqlite.connection import (

@@ -46,7 +46,7 @@ class SqliteStore(OpenStore):
     def __init__(
         self, path: str | os.PathLike[str], *, server: bool = False, home: str | None = None
     ) -> None:
-        self._path = _whole_path(os.fspath(path))
+        self._path = whole_path(os.fspath(path))
         self._readers: deque[apsw.Connection] = deque()
         self.jobs = SqliteJobs(self._path, self._one_row, self._require_open)
         self._write_lock = threading.Lock()
@@ -55,7 +55,7 @@ class SqliteStore(OpenStore):
             self._path, numbers, self._write_lock, self._all_rows, self._require_open
         )
         self.buckets = MemoryBuckets()
-        self._server_lock = _lock_for_server(self._path, home) if server else None
+        self._server_lock = lock_for_server(self._path, home) if server else None
         try:
             bring_up_to_date(self._path)
             super().__init__(
@@ -66,7 +66,7 @@ class SqliteStore(OpenStore):
                 poll_s=_POLL_S,
             )
         except BaseException:
-            _unlock(self._server_lock)
+            unlock(self._server_lock)
             raise
 
     # --- workspaces ------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class SqliteStore(OpenStore):
         self.trail.close()
         while self._readers:
             self._readers.pop().close()
-        _unlock(self._server_lock)
+        unlock(self._server_lock)
 
     def _one_row(self, sql: str, bindings: tuple[Any, ...]) -> Any:
         connection = self._borrow()
@@ -252,7 +252,7 @@ def _is_of_reader(error: BaseException) -> bool:
     return isinstance(error, Exception) and not is_of_sqlite
 
 
-def _whole_path(path: str) -> str:
+def whole_path(path: str) -> str:
     """The path of the file itself: one lock for all its names, one file whatever the directory."""
     if path in ("", ":memory:") or path.startswith("file:"):
         raise Incorrect(
@@ -268,7 +268,7 @@ def _whole_path(path: str) -> str:
         ) from error
 
 
-def _lock_for_server(path: str, home: str | None) -> int:
+def lock_for_server(path: str, home: str | None) -> int:
     """Only one server may own a file; the lock is apart from SQLite's own, which it would break.
 
     The lock's file says which workspace the server is at home in, for those who would delete it.
@@ -295,6 +295,7 @@ def _lock_for_server(path: str, home: str | None) -> int:
     return handle
 
 
-def _unlock(handle: int | None) -> None:
+def unlock(handle: int | None) -> None:
+    """Give up a server's claim, if there is one."""
     if handle is not None:
         os.close(handle)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import apsw
 import msgspec
 
 from sandbar.store.plan import Plan
 from sandbar.store.queries import load_queries
-from sandbar.store.search import Sought, Term
+from sandbar.store.search import AllOf, Sought, Term
 
 QUERIES = load_queries("sandbar.store.sqlite", "queries.sql")
 
@@ -36,12 +34,22 @@ def apply_words(connection: apsw.Connection, ws: int, plan: Plan) -> None:
             connection.execute(QUERIES.note_searched, (after, ws))
 
 
-def search_bindings(ws: int, sought: Sought) -> tuple[Any, ...]:
-    """The bindings of a search. Every word stands in quotes and holds none: there is no syntax."""
-    query = " AND ".join(_phrase(ws, term) for term in sought.terms)
+def find_words(connection: apsw.Connection, ws: int, sought: Sought) -> list[list[int]]:
+    """For each search the ids of those who have its words, greatest first."""
     classes = None if sought.classes is None else msgspec.json.encode(sought.classes).decode()
     hidden = msgspec.json.encode(sought.hidden).decode() if sought.hidden else None
-    return query, classes, hidden, sought.limit, sought.passed
+    end = (ws + 1) << 40 if sought.below is None else (ws << 40) + sought.below
+    found = []
+    for search in sought.searches:
+        bindings = (_match(ws, search), end, classes, hidden, sought.most)
+        found.append([id for (id,) in connection.execute(QUERIES.search, bindings)])
+    return found
+
+
+def _match(ws: int, search: AllOf) -> str:
+    """The search for FTS5. Every word stands in quotes and holds none: there is no syntax."""
+    alternatives = (" OR ".join(_phrase(ws, term) for term in any_of) for any_of in search)
+    return " AND ".join(f"({either})" for either in alternatives)
 
 
 def _phrase(ws: int, term: Term) -> str:

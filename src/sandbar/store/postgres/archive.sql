@@ -1,0 +1,35 @@
+-- Backups. Every statement sees the rows of the workspace that its transaction is bound to.
+
+-- name: bind
+SELECT set_config('sandbar.ws', %s, true)
+
+-- name: numbers
+SELECT ws FROM workspace_numbers() AS n (ws)
+
+-- name: workspace
+SELECT ws, CASE WHEN t < 0 THEN '' ELSE name END, t, generation, next_id, instant_us
+FROM workspace WHERE ws = %s
+
+-- name: read_rows
+SELECT {columns} FROM {table} WHERE ws = {ws} ORDER BY {key}
+
+-- name: count_rows
+SELECT count(*) FROM {table} WHERE ws = %s
+
+-- While this is held nobody makes a workspace.
+
+-- name: lock_workspaces
+LOCK TABLE workspace IN SHARE ROW EXCLUSIVE MODE
+
+-- name: put_workspaces
+SELECT restore_workspaces(%s, %s, %s, %s, %s, %s, %s)
+
+-- name: put_unsearched
+INSERT INTO unsearched (ws, after) VALUES (%s, 0)
+
+-- name: put_rows
+INSERT INTO {table} (ws, {columns}) SELECT %s, {values} FROM unnest({arrays}) u ({columns})
+
+-- name: put_jobs
+INSERT INTO job (ws, id, due_us, owner, token, until_us)
+SELECT %s, u.id, u.due_us, NULL, NULL, 0 FROM unnest(%s, %s) u (id, due_us)

@@ -1,0 +1,37 @@
+-- Backups. A number whose workspace was dropped has no name.
+
+-- name: workspaces
+SELECT ws, CASE WHEN t < 0 THEN '' ELSE name END, t, generation, next_id, instant_us
+FROM workspace ORDER BY ws
+
+-- name: has_workspaces
+SELECT EXISTS (SELECT 1 FROM workspace)
+
+-- name: read_rows
+SELECT {columns} FROM {table} WHERE ws = ? ORDER BY {key}
+
+-- name: read_entities
+SELECT id, class, t, doc FROM entity
+WHERE place >= ?1 << 40 AND place < (?1 + 1) << 40 ORDER BY place
+
+-- name: count_rows
+SELECT count(*) FROM {table} WHERE ws = ?
+
+-- name: count_entities
+SELECT count(*) FROM entity WHERE place >= ?1 << 40 AND place < (?1 + 1) << 40
+
+-- name: put_workspace
+INSERT INTO workspace (ws, name, t, generation, epoch, next_id, instant_us)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: put_unsearched
+INSERT INTO unsearched (ws, after) VALUES (?, 0)
+
+-- name: put_rows
+INSERT INTO {table} (ws, {columns}) VALUES (?, {marks})
+
+-- name: put_entities
+INSERT INTO entity (place, class, t, doc) VALUES (?, ?, ?, ?)
+
+-- name: put_jobs
+INSERT INTO job (ws, id, due_us, owner, token, until_us) VALUES (?, ?, ?, NULL, NULL, 0)

@@ -1,0 +1,1 @@
+-- What a restore needs of PostgreSQL (its migration of this number) a file has already.
