@@ -63,7 +63,7 @@ def test_nor_in_any_list(db: sandbar.Database, call: Started, caller: Caller) ->
     assert call.process_id in _ids(db, ADMIN)
     assert call.process_id not in _ids(db, caller)
     found = db.call_as(caller, "search.text", {"query": "validate", "limit": 100})
-    assert all(hit.entity.entity_id != call.process_id for hit in found.hits)
+    assert all(hit.entity_id != call.process_id for hit in found.hits)
 
 
 def _ids(db: sandbar.Database, caller: Caller) -> set[int]:

@@ -27,7 +27,7 @@ from sandbar.store.api import Store
 from sandbar.store.postgres.install import install
 from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.sqlite.store import SqliteStore
-from tests.credentials.welch import Draw, compare, measure, welch_t
+from tests.credentials.welch import Draw, compare, notice, welch_t
 from tests.gate.live import echo, serving
 from tests.live_server import LiveServer
 
@@ -38,7 +38,7 @@ PREFIX = "sk-sand-"
 NEAR = len(PREFIX) + 40
 BODY = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 MINTED_SAMPLES = {"sqlite": 4000, "postgres": 1200}
-CHOSEN_SAMPLES = 60
+CHOSEN_SAMPLES = 40
 HTTP_SAMPLES = 1200
 
 Record = Callable[[str, object], None]
@@ -168,7 +168,7 @@ def test_a_comparison_that_ends_early_is_noticed(tmp_path: Path, record_property
                     break
             desk.refuse(token)
 
-        measured = measure(refuse, desk.keys, MINTED_SAMPLES["sqlite"], seed=1)
+        measured = notice(refuse, desk.keys, MINTED_SAMPLES["sqlite"])
     record_property("figure", f"ending early: {measured}")
     assert measured.differs, measured
 
@@ -185,7 +185,7 @@ def test_a_name_that_is_not_checked_is_noticed(
     monkeypatch.setattr(verdicts.Verdicts, "_check", hasty)
     with closing(SqliteStore(tmp_path / "timing.db")) as store:
         desk = Desk(store)
-        measured = measure(desk.refuse, desk.names("claude", "nobody"), 20, seed=1)
+        measured = notice(desk.refuse, desk.names("claude", "nobody"), 20)
     record_property("figure", f"hasty: {measured}")
     assert measured.differs, measured
 
@@ -241,7 +241,7 @@ def test_a_slow_comparison_would_show_over_http(tmp_path: Path, record_property:
         desk = Desk(store)
         door = _leaky(SignIn(echo, desk.houses, is_inline=True), desk.minted)
         with serving(door) as port, closing(Caller(port)) as caller:
-            measured = measure(caller.refuse, desk.keys, HTTP_SAMPLES, seed=1)
+            measured = notice(caller.refuse, desk.keys, HTTP_SAMPLES)
     record_property("figure", f"leaking over HTTP: {measured}")
     assert measured.differs, measured
 

@@ -26,7 +26,7 @@ from tests.live_server import LiveServer
 
 ANSWERS_BETWEEN = 60  # at least, before the next kill
 LATEST_S = 0.3
-ANSWERS = 600  # of a run without kills
+ANSWERS = 500  # of a run without kills
 PATIENCE_S = 60.0
 HASTY = [sys.executable, "-m", "tests.fault.audit_hasty"]
 HASTY_KILLS_MAX = 10
@@ -124,7 +124,7 @@ def check(siege: Siege, say: Say) -> Verdict:
     assert not verdict.broken, {kind: what[:3] for kind, what in verdict.broken.items()}
     # It is one thing that nothing is broken, another that there was something to break.
     assert verdict.rows >= verdict.answers / 2
-    assert verdict.writes > verdict.answers / 20
+    assert verdict.writes > verdict.answers / 50
     outcomes = {one.code for one in siege.memory.asked.values() if one.is_answered}
     wanted = {None, "entity.unknown", "class.unknown", "limit.exceeded", "verb.unknown"}
     assert outcomes > wanted
@@ -194,14 +194,14 @@ def find_what_is_planted(memory: Memory, found: Found) -> None:
 
 @pytest.mark.timeout(300)
 def test_rows_equal_answers_when_a_server_is_killed(tmp_path: Path, seed: str, say: Say) -> None:
-    kill_in_turn(str(tmp_path / "audit.db"), 1, 6, seed, say)
+    kill_in_turn(str(tmp_path / "audit.db"), 1, 4, seed, say)
 
 
 @pytest.mark.timeout(300)
 def test_rows_equal_answers_when_one_of_two_is_killed(
     postgres_app: str, seed: str, say: Say
 ) -> None:
-    kill_in_turn(postgres_app, 2, 3, seed, say)
+    kill_in_turn(postgres_app, 2, 2, seed, say)
 
 
 @pytest.mark.long

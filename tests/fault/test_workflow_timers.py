@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,6 +26,7 @@ TIMERS = 40
 SHORTEST, LONGEST = 8, 28  # tenths of a second
 LATE_S_MAX = 1.0
 FIRED_WITHIN_S = 20.0
+ATTEMPTS = 3
 
 
 @dataclass
@@ -48,7 +50,8 @@ class Clockwork:
         self._due_us: dict[int, int] = {}
 
     def wind(self, chance: random.Random, timers: int) -> None:
-        """Start so many."""
+        """Start so many; those before are forgotten."""
+        self._due_us.clear()
         for _ in range(timers):
             id = self._workflows.start("work/timer", principal=PRINCIPAL).process_id
             name = f"set-{chance.randint(SHORTEST, LONGEST)}"
@@ -113,45 +116,68 @@ def tell(timers: list[Timer], say: Say) -> None:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def clockwork(request: pytest.FixtureRequest, zygote: Zygote, tmp_path: Path) -> Clockwork:
+def clockwork(
+    request: pytest.FixtureRequest, zygote: Zygote, tmp_path: Path
+) -> Iterator[Clockwork]:
     """On each store in turn."""
     if request.param == "sqlite":
         target = str(tmp_path / "timers.db")
-        return Clockwork(zygote, target, lambda: sqlite_jobs(target))
-    admin = request.getfixturevalue("postgres_admin")
-    return Clockwork(zygote, request.getfixturevalue("postgres_app"), lambda: postgres_jobs(admin))
+        jobs = partial(sqlite_jobs, target)
+    else:
+        target = request.getfixturevalue("postgres_app")
+        jobs = partial(postgres_jobs, request.getfixturevalue("postgres_admin"))
+    made = Clockwork(zygote, target, jobs)
+    yield made
+    made.db.close()
 
 
-def test_timers_fire_on_time_across_a_restart(clockwork: Clockwork, seed: str, say: Say) -> None:
+def fire_across_a_restart(clockwork: Clockwork, chance: random.Random) -> list[Timer]:
     """The server is killed, and another begins, while they run down."""
-    clockwork.wind(random.Random(seed), TIMERS)
+    clockwork.wind(chance, TIMERS)
     first = clockwork.server()
     time.sleep(max(0.0, (clockwork.quiet_moment_us() - time.time_ns() // 1000) / 1e6))
     first.kill()
     second = clockwork.server()
     timers = clockwork.timers()
-    tell(timers, say)
-    assert not judge(timers), timers
     assert not clockwork.jobs()
     second.kill()
-    clockwork.db.close()
+    return timers
+
+
+def test_timers_fire_on_time_across_a_restart(clockwork: Clockwork, seed: str, say: Say) -> None:
+    """On time in one of some attempts: a server may be late and killed with a timer in its hands.
+
+    That one waits until the lease is over; a busy machine is all it takes.
+    """
+    chance = random.Random(seed)
+    for _ in range(ATTEMPTS):
+        timers = fire_across_a_restart(clockwork, chance)
+        tell(timers, say)
+        broken = judge(timers)
+        assert broken <= {"late"}, timers
+        if not broken:
+            return
+    raise AssertionError(f"late again and again: {timers}")
 
 
 def test_timers_that_ran_down_while_nobody_was_there_fire_at_once(
     clockwork: Clockwork, seed: str, say: Say
 ) -> None:
-    """Within a second of the beginning of the server that finds them."""
-    clockwork.wind(random.Random(seed), 10)
-    time.sleep(LONGEST / 10)
-    begun_us = time.time_ns() // 1000
-    server = clockwork.server()
-    timers = clockwork.timers()
-    late_s = max(fired_us - begun_us for timer in timers for fired_us in timer.fired_us) / 1e6
-    say(f"all fired {late_s:.3f} s after the beginning")
-    assert judge(timers) <= {"late"}
-    assert late_s < LATE_S_MAX
-    server.kill()
-    clockwork.db.close()
+    """Within a second of the beginning of the server that finds them, in one of some attempts."""
+    chance = random.Random(seed)
+    for _ in range(ATTEMPTS):
+        clockwork.wind(chance, 10)
+        time.sleep(LONGEST / 10)
+        begun_us = time.time_ns() // 1000
+        server = clockwork.server()
+        timers = clockwork.timers()
+        server.kill()
+        late_s = max(fired_us - begun_us for timer in timers for fired_us in timer.fired_us) / 1e6
+        say(f"all fired {late_s:.3f} s after the beginning")
+        assert judge(timers) <= {"late"}
+        if late_s < LATE_S_MAX:
+            return
+    raise AssertionError(f"late again and again: {late_s:.3f} s")
 
 
 @pytest.mark.parametrize(

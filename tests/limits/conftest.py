@@ -1,6 +1,7 @@
 """Four servers on one PostgreSQL, one on a file, and an administrator's hand on each.
 
 `fleet`   the servers of a store, by name: "sqlite" (one) or "postgres" (four)
+`fleets`  both at the same time, for tests that wait more than they work
 `seed`    names what a test makes, so that tests do not meet in one bucket
 """
 
@@ -44,3 +45,9 @@ def fleet(request: pytest.FixtureRequest) -> Fleet:
     """The servers of each store in turn."""
     found: Fleet = request.getfixturevalue("one" if request.param == "sqlite" else "four")
     return found
+
+
+@pytest.fixture
+def fleets(one: Fleet, four: Fleet) -> list[Fleet]:
+    """The servers of both stores."""
+    return [one, four]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -27,6 +27,13 @@ class Fleet:
     def sandbar(self, *words: str) -> str:
         """A command, run to its end in a process of its own."""
         return self.servers[0].sandbar(*words)
+
+
+def on_each(fleets: Sequence[Fleet], story: Callable[[Fleet], None]) -> None:
+    """The same with several fleets at the same time; the first that fails is told."""
+    with ThreadPoolExecutor(len(fleets)) as pool:
+        for told in [pool.submit(story, fleet) for fleet in fleets]:
+            told.result()
 
 
 @contextmanager

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 
 from sandbar.access import revoke
 from sandbar.database import open_database, prepare_postgres
+from sandbar.mcp.streams import Streams
 from tests.mcp.listening import (
     ALL_LISTS,
     PROMPTS,
@@ -19,6 +22,7 @@ from tests.mcp.listening import (
     STREAMS,
     TOOLS,
     UPDATED,
+    Ear,
     open_listen,
     open_sse,
     streaming,
@@ -26,21 +30,56 @@ from tests.mcp.listening import (
 from tests.mcp.served import Served, serving
 
 _SOON_S = 0.1
-_ROUNDS = 12
+_CHANGES = 12
+_SERIES = 3  # a machine that is busy with something else may spoil one or two, not all
+_numbers = count()
+
+Measure = Callable[[], list[float]]
+
+
+def in_time(measure: Measure) -> str:
+    """Measure how late the news of some changes are; all but one must be soon, in some series."""
+    late: list[list[float]] = []
+    while len(late) < _SERIES:
+        delays = sorted(measure())
+        if delays[-2] < _SOON_S:  # one may fall into somebody else's slice of time
+            return f"slowest of {len(delays)} {delays[-1] * 1000:.0f} ms, late series {len(late)}"
+        late.append(delays)
+    raise AssertionError(f"told too late, again and again: {late}")
+
+
+def changing(served: Served, ear: Ear, changes: int = _CHANGES) -> list[float]:
+    """Make classes; how long it took until each was told, from before its transaction."""
+    delays = []
+    for _ in range(changes):
+        start = time.monotonic()
+        served.db.define(classes={f"news/C{next(_numbers)}": {"dt/subclass-of": "dt/Resource"}})
+        delays.append(ear.wait_for(TOOLS)[0] - start)
+    return delays
 
 
 @pytest.mark.parametrize("kind", STREAMS)
 def test_lists_that_change_are_told_within_100_ms(
     served: Served, kind: str, record_property: Any
 ) -> None:
-    delays = []
     with STREAMS[kind](served) as ear:
-        for n in range(_ROUNDS):
-            start = time.monotonic()
-            served.db.define(classes={f"news/{kind.title()}{n}": {"dt/subclass-of": "dt/Resource"}})
-            delays.append(ear.wait_for(TOOLS)[0] - start)
-    record_property("figure", f"{kind}: slowest of {_ROUNDS} {max(delays) * 1000:.0f} ms")
-    assert sorted(delays)[-2] < _SOON_S, delays  # one may fall into somebody else's slice of time
+        figure = in_time(lambda: changing(served, ear))
+    record_property("figure", f"{kind}: {figure}")
+
+
+def test_news_that_are_always_late_are_noticed(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The negative control: somebody slow between the hub and every stream."""
+    tell = Streams._tell
+
+    def slowly(self: Streams, *news: Any) -> None:
+        time.sleep(2 * _SOON_S)
+        tell(self, *news)
+
+    monkeypatch.setattr(Streams, "_tell", slowly)
+    with open_listen(served) as ear, pytest.raises(AssertionError, match="again and again"):
+        in_time(lambda: changing(served, ear, 2))
 
 
 @pytest.mark.parametrize("kind", STREAMS)
@@ -53,7 +92,7 @@ def test_another_process_is_heard_too(served: Served, kind: str, tmp_path: Path)
     with STREAMS[kind](served) as ear:
         path = str(served.path)
         subprocess.run([sys.executable, "-c", code, path, f"other/{kind.title()}"], check=True)
-        ear.wait_for(TOOLS, 2.0)
+        ear.wait_for(TOOLS)
 
 
 def test_resources_and_prompts_are_told(served: Served) -> None:
@@ -77,8 +116,9 @@ def test_a_listener_is_told_of_what_it_asked_for_only(served: Served, list_: str
     methods = dict(zip(ALL_LISTS, (TOOLS, RESOURCES, PROMPTS), strict=True))
     with open_listen(served, wanted={list_: True}) as ear:
         _change_every_list(served, list_.lower())
-        heard = {message["method"] for message in ear.all_for(0.5)}
-    assert heard == {methods[list_]}
+        ear.wait_for(methods[list_])
+        heard = {message["method"] for message in ear.all_for(0.3)}
+    assert heard <= {methods[list_]}
 
 
 def _change_every_list(served: Served, ns: str) -> None:
@@ -157,6 +197,26 @@ def test_streams_end_with_their_account(tmp_path: Path, kind: str) -> None:
         revoke(served.db.workspace, "test-admin")
         served.db.define(classes={"e/B": {"dt/subclass-of": "dt/Resource"}})
         assert ear.silent(TOOLS)
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_a_stream_outlives_late_news_of_what_was_before_it(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hear = Streams._hear
+
+    def late(self: Streams, news: Any) -> None:
+        time.sleep(0.5)
+        hear(self, news)
+
+    monkeypatch.setattr(Streams, "_hear", late)
+    with serving(tmp_path / "late.db", ()) as served, open_sse(served) as before:
+        account = {"auth/service-name": "service/test-admin"}
+        served.db.update(account, {"db/doc": "Nobody is another by that."})
+        with STREAMS[kind](served) as after:
+            assert before.is_over.wait(5)
+            served.db.define(classes={"late/A": {"dt/subclass-of": "dt/Resource"}})
+            after.wait_for(TOOLS)
 
 
 @pytest.mark.parametrize("kind", STREAMS)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from sandbar.access import revoke
+from sandbar.mcp.streams import Stream, Streams
 from tests.live_server import LiveServer
 from tests.mcp.served import Served, serving
 from tests.mcp.tasking import NOBODYS, Extension, Message, Session, refusal, until
@@ -105,7 +107,16 @@ def test_a_bare_request_may_wish_for_a_task_too(tasked: Served) -> None:
 # --- waiting in vain ------------------------------------------------------------------------------
 
 
-def test_the_wait_ends_with_the_account(tmp_path: Path) -> None:
+def test_the_wait_ends_with_the_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listens = threading.Event()
+    open_stream = Streams.open
+
+    async def noting(self: Streams, stream: Stream) -> bool:
+        is_open = await open_stream(self, stream)
+        listens.set()
+        return is_open
+
+    monkeypatch.setattr(Streams, "open", noting)
     with serving(tmp_path / "end.db", ("everything",)) as served:
         params = {"name": "confirm_delete", "arguments": {}}
         handle = served.post("tools/call", params, role="writer")["result"]["taskId"]
@@ -115,32 +126,27 @@ def test_the_wait_ends_with_the_account(tmp_path: Path) -> None:
             target=lambda: answers.append(served.post("tasks/result", given, role="writer"))
         )
         waiting.start()
-        time.sleep(0.3)
+        assert listens.wait(20)
         revoke(served.db.workspace, "test-writer")
-        waiting.join(5)
+        waiting.join(20)
         assert refusal(answers[0]) == (-32603, "stream.ended")
 
 
 def test_a_server_stops_while_somebody_waits(tmp_path: Path) -> None:
     server = LiveServer(tmp_path / "stop.db", packs=["everything"]).start()
+    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as connection:
 
-    def post(method: str, params: Message) -> Message:
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer: Message = httpx2.post(
-            server.url, headers=server.headers, json=body, timeout=30
-        ).json()
-        return answer
+        def ask(method: str, params: Message) -> None:
+            body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+            connection.request("POST", "/mcp", json.dumps(body), dict(server.headers))
 
-    begun = post("tools/call", {"name": "confirm_delete", "arguments": {}})["result"]
-    answers: list[Message] = []
-    waiting = threading.Thread(
-        target=lambda: answers.append(post("tasks/result", {"taskId": begun["taskId"]}))
-    )
-    waiting.start()
-    time.sleep(0.5)
-    server.stop()  # objects to errors in the log
-    waiting.join(5)
-    assert refusal(answers[0]) == (-32603, "stream.ended")
+        ask("tools/call", {"name": "confirm_delete", "arguments": {}})
+        begun = json.loads(connection.getresponse().read())["result"]
+        ask("tasks/result", {"taskId": begun["taskId"]})  # it is sent when this returns
+        time.sleep(0.5)
+        server.stop()  # objects to errors in the log
+        answer = json.loads(connection.getresponse().read())
+    assert refusal(answer) == (-32603, "stream.ended")
 
 
 # --- clients that know no tasks -------------------------------------------------------------------

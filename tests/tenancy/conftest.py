@@ -4,48 +4,26 @@
 `say`      prints a figure, also in the closing report
 `address`  where a database lives, SQLite and PostgreSQL in turn
 `arena`    a world with a victim full of canaries, and the same world without one
+`new_arena`  makes one, and another like it
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
 
 import pytest
 
 from sandbar.store.postgres.install import install
 from tests.postgres_server import PostgresServer
-from tests.tenancy.attacker import Attacker
+from tests.tenancy.arena import Address, Arena, NewArena
 from tests.tenancy.canaries import Canaries
-from tests.tenancy.fingerprint import fingerprint
-from tests.tenancy.victim import Loot, planted
-from tests.tenancy.world import World, opened_world
-
-
-class Address(NamedTuple):
-    """A database as servers open it, and as its owner looks into it."""
-
-    url: str
-    admin: str
-
-
-class Arena:
-    """Two worlds: one with a victim in it, and one that never had any."""
-
-    def __init__(
-        self, seed: str, world: World, without: World, canaries: Canaries, loot: Loot, admin: str
-    ) -> None:
-        self.world, self.without = world, without
-        self.canaries, self.loot = canaries, loot
-        self.admin = admin
-        self.attacker = Attacker(Random(seed), world.ours, loot)
-
-    def victims_rows(self) -> dict[str, tuple[int, str]]:
-        """All that the database holds of the victim's."""
-        return fingerprint(self.admin, self.world.victim.workspace_name)
-
+from tests.tenancy.playing import paced
+from tests.tenancy.victim import planted
+from tests.tenancy.world import opened_world
 
 NewAddress = Callable[[], Address]
 
@@ -76,11 +54,27 @@ def address(new_address: NewAddress) -> Address:
 
 
 @pytest.fixture
-def arena(new_address: NewAddress, seed: str, tmp_path: Path) -> Iterator[Arena]:
+def new_arena(
+    new_address: NewAddress, seed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[NewArena]:
+    """Makes arenas; each is played in the same way, as the seed says."""
+    paced(monkeypatch)
+    made = count(1)
+
+    def new() -> Arena:
+        canaries = Canaries(Random(f"canaries {seed}"))
+        name = f"tenant-{canaries.known('name of a workspace')}"
+        one, other = new_address(), new_address()
+        world = worlds.enter_context(opened_world(one.url, name))
+        without = worlds.enter_context(opened_world(other.url, None))
+        victim = planted(world, canaries, tmp_path / f"packs-{next(made)}")
+        return Arena(seed, world, without, canaries, victim.loot, one.admin)
+
+    with ExitStack() as worlds:
+        yield new
+
+
+@pytest.fixture
+def arena(new_arena: NewArena) -> Arena:
     """A victim, and a world without it."""
-    canaries = Canaries(Random(f"canaries {seed}"))
-    name = f"tenant-{canaries.known('name of a workspace')}"
-    one, other = new_address(), new_address()
-    with opened_world(one.url, name) as world, opened_world(other.url, None) as without:
-        victim = planted(world, canaries, tmp_path / "packs")
-        yield Arena(seed, world, without, canaries, victim.loot, one.admin)
+    return new_arena()
