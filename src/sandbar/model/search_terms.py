@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from sandbar.errors import Incorrect
-from sandbar.model.common_words import COMMON_WORDS, PARTICLES
+from sandbar.model.question_words import COMMON_WORDS, PARTICLES
 from sandbar.model.values import door_check
 from sandbar.model.word_forms import AS_WRITTEN, INFLECTED, forms_of
 from sandbar.model.words import words_in

@@ -101,7 +101,7 @@ class Validity(Answer, frozen=True, kw_only=True):
 class SearchArguments(Arguments, frozen=True, kw_only=True):
     """Words, and where to look for them."""
 
-    query: Annotated[str, Meta(description="words to look for")]
+    query: Annotated[str, Meta(description="words or a question")]
     class_: Annotated[str | None, Meta(description="only its instances")] = msgspec.field(
         default=None, name="class"
     )
