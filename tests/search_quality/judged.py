@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from sandbar import Database
 
 # What the notes are made of, in one place.
-CLASS = "note/Note"
-NAMESPACE = "note"
-NAME, DESCRIPTION, TAGS, BODY = "note/name", "db/doc", "note/tags", "note/body"
+CLASS = "mm/Memory"
+NAMESPACE = "mm"
+NAME, DESCRIPTION, TAGS, BODY = "memory/name", "db/doc", "memory/tags", "memory/body"
 
 PRINTED = 5  # results that somebody looks at
 _FOLDER = Path(__file__).parent
@@ -54,39 +54,32 @@ def questions(name: str) -> list[Question]:
 
 
 def write_notes(db: Database) -> None:
-    """Define the class and create all notes."""
-    many = {"db/cardinality": "many"}
-    db.define(
-        properties={
-            NAME: {"dt/range": "db.type/string", "dt/required?": True},
-            TAGS: {"dt/range": "db.type/keyword"} | many,
-            BODY: {"dt/range": "db.type/string"},
-        },
-        classes={CLASS: {"dt/slots": [NAME, TAGS, BODY]}},
-    )
-    db.transact(
-        [
-            {
-                "op": "create",
-                "class": CLASS,
-                "slots": {
-                    "db/ident": f"{NAMESPACE}/{note['key']}",
-                    NAME: note["name"],
-                    DESCRIPTION: note["doc"],
-                    TAGS: note["tags"],
-                    BODY: note["body"],
-                },
-            }
-            for note in _read("notes.json")
-        ]
-    )
+    """Load the pack of memories and remember all notes, with their tags."""
+    db.load_pack("memory")
+    notes = _read("notes.json")
+    tags = sorted({tag for note in notes for tag in note["tags"]})
+    db.transact([_creation("mm/Tag", f"tag/{tag}", {"tag/name": tag}) for tag in tags])
+    db.transact([_creation(CLASS, f"{NAMESPACE}/{note['key']}", _slots(note)) for note in notes])
+
+
+def _slots(note: dict[str, Any]) -> dict[str, Any]:
+    return {
+        NAME: note["name"],
+        DESCRIPTION: note["doc"],
+        TAGS: [f"tag/{tag}" for tag in note["tags"]],
+        BODY: note["body"],
+    }
+
+
+def _creation(class_: str, ident: str, slots: dict[str, Any]) -> dict[str, Any]:
+    return {"op": "create", "class": class_, "slots": {"db/ident": ident, **slots}}
 
 
 def answers(db: Database, asked: Iterable[Question]) -> list[list[str]]:
     """What the verb prints for each question, best first."""
     found = []
     for question in asked:
-        hits = db.call("search.text", query=question.text).hits
+        hits = db.call("search.text", {"query": question.text, "class": CLASS}).hits
         found.append([str(hit.ident).removeprefix(f"{NAMESPACE}/") for hit in hits])
     return found
 
