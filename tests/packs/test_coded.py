@@ -130,7 +130,7 @@ def run_with(site: Path, script: str) -> dict[str, Any]:
 def test_an_installed_pack_is_found_loaded_and_used(tmp_path: Path, value: str) -> None:
     install(tmp_path, value=value)
     assert run_with(tmp_path, LOAD_AND_USE) == {
-        "available": ["care", "zorp", "garden"],
+        "available": ["care", "memory", "zorp", "garden"],
         "imported before": True,
         "created": 1,
         "loaded": ["garden"],

@@ -1,4 +1,4 @@
-"""A live server with the pack zorp and the account of seed 000."""
+"""A live server with the packs zorp and memory, and the account of seed 000."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.seeds.typing_it import ACCOUNT, KEY
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
     """One server for all of these tests."""
     folder = tmp_path_factory.mktemp("server")
-    with LiveServer(folder / "seeds.db", packs=["zorp"]) as running:
+    with LiveServer(folder / "seeds.db", packs=["zorp", "memory"]) as running:
         running.sandbar("account", "add", ACCOUNT, "--api-key", KEY)
         yield running
         assert faults_logged(running.log()) == []

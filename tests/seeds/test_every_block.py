@@ -46,5 +46,5 @@ def test_an_answer_that_differs_from_the_printed_one_is_reported() -> None:
 
 
 def test_no_excuse_is_for_an_issue_that_is_done() -> None:
-    """This issue is 5: what an excuse waits for comes later."""
-    assert all(excuse.issue is None or excuse.issue > 5 for excuse in EXCUSED.values())
+    """This issue is 6: what an excuse waits for comes later."""
+    assert all(excuse.issue is None or excuse.issue > 6 for excuse in EXCUSED.values())

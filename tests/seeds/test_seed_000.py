@@ -16,6 +16,7 @@ from tests.live_server import LiveServer
 from tests.seeds.configured import configuration, tools_seen
 from tests.seeds.following import asked, begun_order, moved, told_of
 from tests.seeds.printing import printed
+from tests.seeds.remembering import forgotten, remembered
 from tests.seeds.typing_it import (
     LISTEN,
     TOKEN,
@@ -218,6 +219,14 @@ def test_an_abstract_class_cannot_be_instantiated(address: str) -> None:
     assert "abstract" in result["content"][0]["text"]
 
 
+def test_a_memory_is_made_by_the_tool_of_its_class(address: str) -> None:
+    tool = printed("seed-000/tool-name-memory.txt")
+    assert tool in _class_tools(address)
+    forgotten(address, "mm/by-its-tool")
+    made = payload(call(address, tool, {"memory/name": "By its tool", "memory/type": "idea"}))
+    assert (made["class"], made["ident"], made["created"]) == ("mm/Memory", "mm/by-its-tool", True)
+
+
 def test_a_person_is_made_by_admins_only(server: LiveServer, address: str) -> None:
     """The class's tool is callable; accounts are read and changed by administrators only."""
     tool, person = printed("seed-000/tool-name-user.txt"), {"auth/user-name": "user/ripley"}
@@ -326,6 +335,19 @@ def test_the_printed_address_of_a_class_is_read(address: str) -> None:
     assert content["mimeType"] == "application/json"
     assert "zorp/Footwear" in content["text"]
     (slashes,) = _read(address, "mcp://sandbar/dt/Class/zorp/Footwear").result()["contents"]
+    assert slashes["text"] == content["text"]
+
+
+def test_the_printed_address_of_a_memory_is_read_as_markdown(address: str) -> None:
+    uri = printed("seed-000/resource-uri-memory.txt")
+    ident = "decisions/sandbar_mcp_server_design_2026_05_12"
+    remembered(address, ident, name="MCP server", type="decision", body="# Context\n\nWhy.\n")
+    (content,) = _read(address, uri).result()["contents"]
+    assert (content["uri"], content["mimeType"]) == (uri, "text/markdown")
+    assert content["text"] == (
+        f"---\nident: {ident}\nname: MCP server\ntype: decision\n---\n# Context\n\nWhy.\n"
+    )
+    (slashes,) = _read(address, f"mcp://sandbar/mm/Memory/{ident}").result()["contents"]
     assert slashes["text"] == content["text"]
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.live_server import LiveServer
-from tests.seeds.excused import VERB_GROUPS_TO_COME
 from tests.seeds.following import ORDER, asked, begun, begun_order, ended, moved, told_of
 from tests.seeds.printing import absent, filled, printed
+from tests.seeds.remembering import forgotten
 from tests.seeds.typing_it import (
     LISTEN,
     PATIENCE_S,
@@ -68,16 +68,13 @@ def _printed_verbs() -> Iterator[tuple[str, str]]:
 
 
 def test_every_verb_of_the_table_is_a_tool(address: str) -> None:
-    """All 37, but for the groups that other issues bring."""
+    """All 37."""
     table = printed("seed-001/verbs.txt")
     assert len(table.splitlines()) == 9
-    verbs = list(_printed_verbs())
+    verbs = [name for _, name in _printed_verbs()]
     assert len(verbs) == 37
     tools = _tools(address)
-    due = [name for group, name in verbs if group not in VERB_GROUPS_TO_COME]
-    assert [name for name in due if name not in tools] == []
-    early = [name for group, name in verbs if group in VERB_GROUPS_TO_COME and name in tools]
-    assert early == [], "take the group off the list of those to come"
+    assert [name for name in verbs if name not in tools] == []
 
 
 def test_the_class_of_create_is_reflected_from_the_metamodel(address: str) -> None:
@@ -136,12 +133,22 @@ def test_bootstrap_by_discovery(address: str) -> None:
         assert isinstance(payload(result)["entity-id"], int)
 
 
-def test_the_payload_is_json_inside_the_content_array(address: str) -> None:
-    """Beside the memory of the seed, a boot: the envelope is the same."""
-    arguments = {"class": "zorp/Boot", "attributes": {"footwear/name": "Wrapped"}}
-    result = call(address, "sandbar.entity.create", arguments)
+def test_a_memory_is_made_and_the_payload_is_json_inside_the_content_array(address: str) -> None:
+    """The printed call; what it answers is what the printed envelope has."""
+    forgotten(address, "mm/foo")
+    answer = post(address, printed("seed-001/create-memory.json"))
+    assert answer.json()["id"] == 2
+    result = answer.result()
     assert [block["type"] for block in result["content"]] == ["text"]
-    assert isinstance(json.loads(result["content"][0]["text"])["entity-id"], int)
+    made = json.loads(result["content"][0]["text"])
+    assert isinstance(made["entity-id"], int)
+    assert (made["ident"], made["class"], made["created"]) == ("mm/foo", "mm/Memory", True)
+    found = payload(call(address, "sandbar.entity.find", {"entity": "mm/foo"}))["entity"]
+    assert found["entity-id"] == made["entity-id"]
+    assert (found["slots"]["memory/name"], found["slots"]["memory/body"]) == (
+        "Foo",
+        "# Context\n...",
+    )
 
 
 def test_errors_carry_a_number_and_structured_data(address: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import queue
 from pathlib import Path
@@ -13,9 +12,9 @@ import pytest
 
 import sandbar
 from tests.seeds.configured import configuration, tools_seen
-from tests.seeds.excused import CLIENT_STATEMENTS_TO_COME
 from tests.seeds.following import ORDER, begun, begun_order, moved, told_of
 from tests.seeds.printing import HERE, absent, filled, printed, replaced
+from tests.seeds.remembering import forgotten, remembered
 from tests.seeds.typing_it import (
     LISTEN,
     PATIENCE_S,
@@ -91,28 +90,25 @@ def test_tools_list_by_curl_without_a_content_type(address: str, folder: Path) -
     assert create["required"] == ["class"]
 
 
-def test_create_by_curl_with_a_boot_for_the_memory(address: str, folder: Path) -> None:
-    """The command of the seed, with arguments that need no memory pack (issue 6)."""
-    command = """curl -X POST http://localhost:8080/mcp \\
--H "Authorization: Bearer $SANDBAR_TOKEN" \\
--d '{
-"jsonrpc": "2.0",
-"id": 3,
-"method": "tools/call",
-"params": {
-"name": "sandbar.entity.create",
-"arguments": {
-"class": "zorp/SpaceBoot",
-"format": "json",
-"source": "{\\"db/ident\\": \\"boot/foo\\", \\"footwear/name\\": \\"Foo\\"}"
-}
-}
-}'"""
-    answer = shell(command, address, folder)
+def test_a_memory_is_made_by_curl_from_markdown(address: str, folder: Path) -> None:
+    forgotten(address, "mm/foo")
+    answer = shell(printed("seed-004/create-memory.sh"), address, folder)
     assert answer.json()["id"] == 3
     made = payload(answer.result())
     assert isinstance(made["entity-id"], int)
-    assert made["ident"] == "boot/foo"
+    assert made["ident"] == "mm/foo"
+    (content,) = _contents(address, "mcp://sandbar/mm/Memory/mm/foo")
+    assert content["mimeType"] == "text/markdown"
+    assert content["text"] == "---\nname: Foo\ntype: idea\n---\n# Context\n\nA quick thought.\n"
+
+
+def test_a_retry_without_an_ident_makes_no_second_memory(address: str, folder: Path) -> None:
+    """The name makes the ident, and what is there already is not made again."""
+    forgotten(address, "mm/foo")
+    command = printed("seed-004/create-memory.sh")
+    first = payload(shell(command, address, folder).result())
+    second = payload(shell(command, address, folder).result())
+    assert (second["entity-id"], second["created"]) == (first["entity-id"], False)
 
 
 def test_creating_the_same_ident_again_is_a_no_op(address: str) -> None:
@@ -162,47 +158,53 @@ def test_a_validation_failure_is_a_result_with_all_findings(address: str) -> Non
 # --- resources ------------------------------------------------------------------------------------
 
 
+def _contents(address: str, uri: str) -> Any:
+    return post(address, rpc("resources/read", {"uri": uri})).result()["contents"]
+
+
 def test_resources_list_by_curl(address: str, folder: Path) -> None:
+    remembered(address, "decisions/foo", name="Foo", body="# Context\n")
     answer = shell(printed("seed-004/resources-list.sh"), address, folder)
     assert answer.json()["id"] == 4
     resources = {each["uri"]: each for each in answer.result()["resources"]}
     assert resources[BOOT]["name"] == "product/hull-walker"
     assert resources[BOOT]["mimeType"] == "application/json"
+    assert resources[MEMORY]["name"] == "decisions/foo"
+    assert resources[MEMORY]["mimeType"] == "text/markdown"
 
 
-def _with_a_boot(block: str) -> str:
-    """A printed command whose memory is replaced by a boot; the memory comes with issue 6."""
-    return replaced(block, MEMORY, BOOT)
+def test_a_memory_is_read_by_curl(address: str, folder: Path) -> None:
+    remembered(address, "decisions/foo", name="Foo", status="open", body="# Context\n\nWhy.\n")
+    answer = shell(printed("seed-004/read-memory.sh"), address, folder)
+    assert answer.json()["id"] == 5
+    (content,) = answer.result()["contents"]
+    assert (content["uri"], content["mimeType"]) == (MEMORY, "text/markdown")
+    text = "---\nident: decisions/foo\nname: Foo\nstatus: open\n---\n# Context\n\nWhy.\n"
+    assert content["text"] == text
 
 
-def test_read_by_curl_with_a_boot_for_the_memory(address: str, folder: Path) -> None:
-    command = (HERE / "printed/seed-004/read-memory.sh").read_text(encoding="utf-8")
-    (content,) = shell(_with_a_boot(command), address, folder).result()["contents"]
-    assert (content["uri"], content["mimeType"]) == (BOOT, "application/json")
-    assert "Hull Walker" in content["text"]
-
-
-def _rename(address: str, name: str) -> None:
-    change = {"entity": "product/hull-walker", "attributes": {"footwear/name": name}}
+def _rename(address: str, name: str, entity: str = "product/hull-walker") -> None:
+    slot = "memory/name" if entity.startswith("decisions/") else "footwear/name"
+    change = {"entity": entity, "attributes": {slot: name}}
     assert not call(address, "sandbar.entity.update", change).get("isError")
 
 
-def test_subscribe_by_curl_with_a_boot_for_the_memory(address: str, folder: Path) -> None:
+def test_a_memory_is_subscribed_to_by_curl(address: str, folder: Path) -> None:
     """First the response, then the connection stays open for what happens to the resource."""
-    command = (HERE / "printed/seed-004/subscribe-memory.sh").read_text(encoding="utf-8")
-    with ShellStream(_with_a_boot(command), address, folder) as stream:
+    remembered(address, "decisions/foo", name="Foo")
+    with ShellStream(printed("seed-004/subscribe-memory.sh"), address, folder) as stream:
         assert stream.next() == {"jsonrpc": "2.0", "id": 6, "result": {}}
         status, headers = stream.headers()
         assert (status, headers["content-type"]) == (200, "text/event-stream")
         assert headers["x-accel-buffering"] == "no"
-        for name in ("Hull Walker II", "Hull Walker"):
-            _rename(address, name)
+        for name in ("Foo II", "Foo"):
+            _rename(address, name, "decisions/foo")
             assert stream.next() == {
                 "jsonrpc": "2.0",
                 "method": "notifications/resources/updated",
-                "params": {"uri": BOOT},
+                "params": {"uri": MEMORY},
             }
-        call(address, "sandbar.class.zorp.Boot", {"footwear/name": "Another"})
+        call(address, "sandbar.class.mm.Memory", {"memory/name": "Another"})
         with pytest.raises(queue.Empty):
             stream.next(QUIET_S)
 
@@ -320,21 +322,19 @@ def test_the_python_client_is_the_printed_one_with_its_indentation() -> None:
 
 
 def test_the_python_client_runs(address: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """All of it but the last statement, which makes a memory; beside it, a boot."""
+    """All of it; its last statement makes a memory."""
+    forgotten(address, "mm/foo")
     source = replaced(_python_client(), PRINTED_ADDRESS, address)
-    tree = ast.parse(source)
-    assert len(CLIENT_STATEMENTS_TO_COME) == 1
-    last = tree.body.pop()
-    assert "mm/Memory" in ast.unparse(last)
     names: dict[str, Any] = {"token": TOKEN}
-    exec(compile(tree, "seed 004", "exec"), names)
-    assert "sandbar.entity.create" in capsys.readouterr().out
+    exec(compile(source, "seed 004", "exec"), names)
+    out = capsys.readouterr().out
+    assert "sandbar.entity.create" in out
+    assert "'ident': 'mm/foo'" in out.splitlines()[-1]
     mcp = names["mcp"]
-    made = mcp.tool_call(
-        "sandbar.entity.create",
-        **{"class": "zorp/SpaceBoot", "attributes": {"footwear/name": "From the client"}},
-    )
-    assert isinstance(made["entity-id"], int)
+    (content,) = mcp.call("resources/read", {"uri": "mcp://sandbar/mm/Memory/mm/foo"})["result"][
+        "contents"
+    ]
+    assert content["text"] == "---\nname: Foo\n---\n..."
     assert mcp.call("notifications/initialized")["result"] == {}
     with pytest.raises(RuntimeError, match="Unknown tool: foo"):
         mcp.tool_call("foo")

@@ -163,10 +163,15 @@ _STYLES = {
 }  # fmt: skip
 
 
+_FIRST = {"refused": 0, "conflict": 1, "missing": 2, "delete": 3}
+
+
 def _print_plan(console: Console, done: Any, path: Path) -> None:
     from rich.text import Text
 
-    for one in done.entries[:_SHOWN]:
+    # What somebody has to look at comes first.
+    entries = sorted(done.entries, key=lambda one: _FIRST.get(one.action, len(_FIRST)))
+    for one in entries[:_SHOWN]:
         style = _STYLES.get(one.action, "dim")
         entity = "" if one.entity is None else f"  {one.entity}"
         line = Text.assemble((f"{one.action:>9}", style), f"  {one.path}", (entity, "dim"))

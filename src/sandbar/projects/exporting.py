@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from sandbar.access import Guarded, is_protected, kept_classes, protected_classes
-from sandbar.codecs import Codecs
+from sandbar.codecs import Codecs, parse_one
+from sandbar.errors import Problem
 from sandbar.model import FIRST_FREE_ID, Entity, Introspection
 from sandbar.projects.accounts import portable_accounts
-from sandbar.projects.documents import Documents
+from sandbar.projects.comparing import Comparison
+from sandbar.projects.documents import SPEC, Documents
+from sandbar.projects.judging import is_same_workflow
 from sandbar.projects.layout import Layout
+from sandbar.projects.names import Names
 from sandbar.projects.results import Exported, Progress
 from sandbar.projects.sums import digest_of, write_sums
 from sandbar.projects.targets import Target
@@ -33,7 +38,10 @@ def export_project(
 
     Not written: accounts, processes and their history, secrets, and whatever every workspace has.
     """
-    return _Export(db, codecs, target, progress).run(classes)
+    try:
+        return _Export(db, codecs, target, progress).run(classes)
+    finally:
+        target.close()
 
 
 def is_exported(schema: Introspection, entity: Entity) -> bool:
@@ -69,8 +77,9 @@ class _Export:
         self._schema = db.schema(self._t)
         portable = portable_accounts(db, self._schema, self._t)
         self._documents = Documents(self._schema, codecs, portable)
-        self._sums: list[tuple[str, str]] = []
-        self._paths: set[int] = set()  # hashes of those that were written
+        self._codecs = codecs
+        self._comparison = Comparison(self._schema, Names(db).find)
+        self._sums: list[tuple[str, bytes]] = []
         self._counts: dict[str, int] = {}
 
     def run(self, classes: Sequence[str]) -> Exported:
@@ -83,9 +92,11 @@ class _Export:
             layout.enter(cls, self._idents(cls))
             for entity in self._instances(cls):
                 self._write(layout, entity, total)
-        sums = write_sums(self._sums)
         files = len(self._sums)
-        left = self._target.finish(sums, files, lambda path: hash(path) in self._paths)
+        kept = self._target.settle(path for path, _ in self._sums)
+        self._sums += [(path, bytes.fromhex(digest)) for path, digest in kept.items()]
+        sums = write_sums(self._sums)
+        left = self._target.finish(sums, len(self._sums))
         self._tell(max(total, files, 1), max(total, files, 1), "exported")
         return Exported(
             files=files,
@@ -116,13 +127,27 @@ class _Export:
     def _write(self, layout: Layout, entity: Entity, total: int) -> None:
         suffix, data = self._documents.of(entity)
         path = layout.path(entity.ident, entity.entity_id, suffix)
-        digest = self._target.put(path, data)
-        self._sums.append((path, digest))
-        self._paths.add(hash(path))
+        digest = self._target.put(path, data, partial(self._says_same, entity, suffix))
+        self._sums.append((path, bytes.fromhex(digest)))
         self._counts[entity.class_] = self._counts.get(entity.class_, 0) + 1
         done = len(self._sums)
         if done % 100 == 0:
             self._tell(done, max(total, done), "exporting")
+
+    def _says_same(self, entity: Entity, suffix: str, data: bytes, is_exact: bool) -> bool:
+        """Whether a file says what the entity is, in other words: it was edited, then imported."""
+        codec = self._codecs.of_suffix(suffix)
+        if codec is None:
+            return False
+        try:
+            if entity.class_ == DEFINITION:
+                return is_same_workflow(data.decode(), entity[SPEC])
+            parsed = parse_one(codec, data.decode(), self._schema, entity.class_)
+            name = parsed.slots.get("db/ident", parsed.id)
+            changes = self._comparison.differences(parsed, entity, is_exact=is_exact, is_whole=True)
+        except (Problem, UnicodeDecodeError):
+            return False
+        return name == (entity.ident or entity.entity_id) and not changes
 
     # --- looking -----------------------------------------------------------------------------
 

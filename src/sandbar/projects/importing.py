@@ -239,7 +239,8 @@ class _Import:
         while some := list(islice(items, LOOKED_UP)):
             self._note(judge, some)
             self._entities += len(some)
-            self._tell(min(self._entities, self._files), 3 * self._files, "reading")
+            self._files = max(self._files, self._entities)  # a bulk file holds many
+            self._tell(self._entities, 3 * self._files, "reading")
 
     def _note(self, judge: Judge, items: list[Item]) -> None:
         """Note the names that items state, and that their paths are there."""

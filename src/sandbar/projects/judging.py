@@ -19,7 +19,7 @@ import msgspec
 from sandbar.access import is_protected
 from sandbar.codecs import Parsed
 from sandbar.errors import Incorrect, Problem
-from sandbar.model import Entity, Introspection
+from sandbar.model import Entity, Finding, Introspection
 from sandbar.projects.comparing import IDENT, Comparison, Name, facts_of, references
 from sandbar.projects.documents import SPEC, Documents
 from sandbar.projects.findings import REFUSALS, findings_of, told
@@ -268,12 +268,13 @@ class Judge:
 
 def dangling(slot: str, name: Name) -> dict[str, Any]:
     """The finding about a reference to nobody."""
-    return {
-        "code": "project.dangling",
-        "message": f"there is no entity {name}, neither here nor among the files",
-        "slot": slot,
-        "hint": "import or create it, or take the reference out",
-    }
+    found = Finding(
+        code="project.dangling",
+        message=f"there is no entity {name}, neither here nor among the files",
+        slot=slot,
+        hint="import or create it, or take the reference out",
+    )
+    return dict(msgspec.to_builtins(found))
 
 
 def is_same_workflow(given: Any, kept: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -73,8 +73,3 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_d
     def is_clean(self) -> bool:
         """Whether nothing was refused and nothing is in conflict."""
         return not (self.counts.get("refused") or self.counts.get("conflict"))
-
-
-def plain(value: Any) -> Any:
-    """A result as plain JSON."""
-    return msgspec.to_builtins(value)

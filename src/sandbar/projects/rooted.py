@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from threading import get_ident
 from types import TracebackType
 from typing import BinaryIO, NamedTuple, cast
 
@@ -161,7 +162,7 @@ class RootedFolder:
         try:
             folder, name = self._place(path, is_made=True)
             _check_replaceable(path, folder, name)
-            part = f"{_PART}{os.getpid()}"
+            part = f"{_PART}{os.getpid()}-{get_ident()}"
             _remove_if_there(part, folder)
             file = os.open(part, _NEW, 0o600, dir_fd=folder)
             try:
@@ -169,6 +170,18 @@ class RootedFolder:
             finally:
                 os.close(file)
             os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError as error:
+            raise _refusal(path, error) from error
+
+    def clear_parts(self, path: str) -> None:
+        """Remove what a write beside this file has left that was killed."""
+        try:
+            folder, _ = self._place(path)
+            for name in os.listdir(folder):
+                if name.startswith(_PART):
+                    os.unlink(name, dir_fd=folder)
+        except FileNotFoundError:
+            pass
         except OSError as error:
             raise _refusal(path, error) from error
 

@@ -40,9 +40,9 @@ def plain_digest(data: bytes) -> str:
     return digest_of(data.replace(b"\r\n", b"\n"))
 
 
-def write_sums(sums: Iterable[tuple[str, str]]) -> bytes:
+def write_sums(sums: Iterable[tuple[str, bytes]]) -> bytes:
     """The text for these paths and digests, as `sha256sum` writes it, sorted by path."""
-    return "".join(f"{digest}  {path}\n" for path, digest in sorted(sums)).encode()
+    return "".join(f"{digest.hex()}  {path}\n" for path, digest in sorted(sums)).encode()
 
 
 def write_manifest(sums: bytes, files: int) -> bytes:

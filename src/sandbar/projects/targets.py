@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import BinaryIO, Protocol
 
 import msgspec
@@ -27,6 +28,10 @@ _WHEN = (1980, 1, 1, 0, 0, 0)  # the first day of this format: an export has no 
 _MODE = 0o644 << 16
 
 
+# Whether the bytes of a file say what is to be written; and if it was exported before, all of it.
+Meaning = Callable[[bytes, bool], bool]
+
+
 class Left(msgspec.Struct):
     """What a target did to files that were there before."""
 
@@ -41,18 +46,28 @@ class Target(Protocol):
     def begin(self) -> None:
         """Look at what is there."""
 
-    def put(self, path: str, data: bytes) -> str:
-        """Write a file; the digest that SHA256SUMS is to name for it."""
+    def put(self, path: str, data: bytes, says_same: Meaning) -> str:
+        """Write a file; the digest that SHA256SUMS is to name for it.
 
-    def finish(self, sums: bytes, files: int, was_put: Callable[[str], bool]) -> Left:
-        """Write SHA256SUMS and the manifest, when all files are there."""
+        `says_same` tells whether what is there already says the same in other words.
+        """
+
+    def settle(self, written: Iterable[str]) -> dict[str, str]:
+        """Remove what is no more, when all is written; what stays, with the digests it had."""
+
+    def finish(self, sums: bytes, files: int) -> Left:
+        """Write SHA256SUMS and the manifest."""
+
+    def close(self) -> None:
+        """Let go of it, finished or not."""
 
 
 class FolderTarget:
     """A folder, which becomes just what the workspace is.
 
-    A file that somebody has edited since the last export is left as it is, and SHA256SUMS goes on
-    to name the digest that it had: so an import can tell. One that is no export is in the way.
+    A file that somebody has edited since the last export, and that was not imported, is left as it
+    is, and SHA256SUMS goes on to name the digest that it had: so an import can tell. One that is no
+    export is in the way, unless it says the same.
     """
 
     def __init__(self, folder: RootedFolder) -> None:
@@ -66,17 +81,28 @@ class FolderTarget:
         """Read what earlier exports have written."""
         if read_manifest(self._folder) is not None:
             self._before = read_sums(self._folder)
-        self._killed = read_sums(self._folder, _JOURNAL)
         self._journal = self._folder.appending(_JOURNAL)
+        try:
+            fcntl.flock(self._journal.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise Conflict(
+                "project.busy",
+                f"somebody else is exporting to {self._folder.name}",
+                hint="wait until they are done, or export to another folder",
+            ) from error
+        self._killed = read_sums(self._folder, _JOURNAL)
+        for path in list(self._killed)[-1:]:
+            self._folder.clear_parts(path)  # the one that was being written when it was killed
 
-    def put(self, path: str, data: bytes) -> str:
+    def put(self, path: str, data: bytes, says_same: Meaning) -> str:
         """Write a file, unless it is there just so or has been edited."""
         digest = digest_of(data)
-        there = self._digests(path)
-        if digest in there:
+        there = self._there(path)
+        if there == data:
             return digest
         before = self._before.get(path)
-        if there and not self._is_ours(path, there):
+        is_free = there is None or self._is_ours(path, there)
+        if not is_free and not says_same(there or b"", before is not None):
             if before is None:
                 raise Conflict(
                     "project.in-the-way",
@@ -91,36 +117,44 @@ class FolderTarget:
         self._folder.write(path, data)
         return digest
 
-    def finish(self, sums: bytes, files: int, was_put: Callable[[str], bool]) -> Left:
-        """Remove what is no more, then write the files that say what there is."""
-        for path in sorted(self._before.keys() | self._killed.keys()):
-            if was_put(path):
-                continue
-            there = self._digests(path)
-            if there and self._is_ours(path, there):
+    def settle(self, written: Iterable[str]) -> dict[str, str]:
+        """Remove files of what is no more, but not those that somebody has edited."""
+        kept: dict[str, str] = {}
+        for path in sorted((self._before.keys() | self._killed.keys()).difference(written)):
+            there = self._there(path)
+            if there is not None and self._is_ours(path, there):
                 self._folder.remove(path)
                 self._left.removed += 1
-            elif there:
+            elif there is not None:
                 self._edited(path)
+                kept[path] = self._before.get(path) or self._killed[path]
+        return kept
+
+    def finish(self, sums: bytes, files: int) -> Left:
+        """Write the files that say what there is."""
         os.sync()  # the manifest is there when all files are, also after a power cut
         self._folder.write(SUMS, sums)
         self._folder.write(MANIFEST, write_manifest(sums, files))
-        assert self._journal is not None, "begin comes first"
-        self._journal.close()
+        self.close()
         self._folder.remove(_JOURNAL)
         os.sync()
         return self._left
 
-    def _digests(self, path: str) -> tuple[str, ...]:
-        """The digest of the file that is there, and that with plain ends of lines."""
-        try:
-            data = self._folder.read(path)
-        except NotFound:
-            return ()
-        return (digest_of(data), plain_digest(data)) if b"\r\n" in data else (digest_of(data),)
+    def close(self) -> None:
+        """Let go of the list of what was written; it stays, if this was not the end."""
+        if self._journal is not None:
+            self._journal.close()
 
-    def _is_ours(self, path: str, there: tuple[str, ...]) -> bool:
-        return self._before.get(path) in there or self._killed.get(path) in there
+    def _there(self, path: str) -> bytes | None:
+        try:
+            return self._folder.read(path)
+        except NotFound:
+            return None
+
+    def _is_ours(self, path: str, there: bytes) -> bool:
+        """Whether an export has written just this, be it with other ends of lines."""
+        digests = {digest_of(there), plain_digest(there)}
+        return self._before.get(path) in digests or self._killed.get(path) in digests
 
     def _edited(self, path: str) -> None:
         self._left.edited += 1
@@ -137,7 +171,7 @@ class ZipTarget:
     def begin(self) -> None:
         """Nothing is there."""
 
-    def put(self, path: str, data: bytes) -> str:
+    def put(self, path: str, data: bytes, says_same: Meaning | None = None) -> str:
         """Add a file."""
         info = zipfile.ZipInfo(path, _WHEN)
         info.compress_type = zipfile.ZIP_DEFLATED
@@ -146,9 +180,17 @@ class ZipTarget:
         self._zip.writestr(info, data)
         return digest_of(data)
 
-    def finish(self, sums: bytes, files: int, was_put: Callable[[str], bool]) -> Left:
+    def settle(self, written: Iterable[str]) -> dict[str, str]:
+        """Nothing was there before."""
+        return {}
+
+    def finish(self, sums: bytes, files: int) -> Left:
         """Add the files that say what there is."""
         self.put(SUMS, sums)
         self.put(MANIFEST, write_manifest(sums, files))
         self._zip.close()
         return Left()
+
+    def close(self) -> None:
+        """Close the archive; one that was not finished has no manifest."""
+        self._zip.close()

@@ -48,7 +48,7 @@ class Noted:
         if document.trouble is not None:
             trouble = document.trouble
             told = f"the front matter was taken as text: {trouble.message}"
-            self._note("note.front-matter", told, trouble.line, hint=trouble.hint)
+            self._remark("note.front-matter", told, trouble.line, hint=trouble.hint)
 
     def take_keys(self, body: str) -> None:
         """Give what the front matter says to the slots that it fits."""
@@ -125,7 +125,7 @@ class Noted:
             if _WITHOUT_OFFSET.fullmatch(word):
                 word = f"{word.replace(' ', 'T')}{':00' if word.count(':') == 1 else ''}Z"
                 told = f"{key} has no offset and was taken as UTC: {word}"
-                self._note("note.no-offset", told, found.line, key)
+                self._remark("note.no-offset", told, found.line, key)
             self._take(key, "memory/created", word)
             if key == "date":
                 self._keys[key] = found
@@ -142,7 +142,7 @@ class Noted:
 
     def _keep(self, key: str, found: Key, why: str) -> None:
         """Leave a key where it is, which is memory/extra in the end, and say so."""
-        self._note("note.kept", f"{key} is kept in memory/extra: {why}", found.line, key)
+        self._remark("note.kept", f"{key} is kept in memory/extra: {why}", found.line, key)
 
     def _check_tag_keys(self) -> None:
         for key in TAG_KEYS:
@@ -206,15 +206,15 @@ class Noted:
         shown = target[:200]
         if self._vault.has_other(target):
             told = f"{shown} is no note and was not imported; the text keeps the link"
-            self._note("note.attachment", told, line, key)
+            self._remark("note.attachment", told, line, key)
         elif _OTHER_FILE.fullmatch(target) and not is_note(target):
             told = f"{shown} is no note, and no file of the folder; the text keeps the link"
-            self._note("note.attachment", told, line, key)
+            self._remark("note.attachment", told, line, key)
         else:
             told = f"{shown} leads to no note of the folder; the text keeps the link"
-            self._note("note.unresolved-link", told, line, key)
+            self._remark("note.unresolved-link", told, line, key)
 
-    def _note(
+    def _remark(
         self, code: str, message: str, line: int, key: str | None = None, hint: str | None = None
     ) -> None:
         self.notes.append(

@@ -21,7 +21,7 @@ _DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]+\]:[ \t]*(<[^<>\n]*>|[^\s<>]+)", r
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.\-]+:")
 _ADDRESS = re.compile(r"(?<![a-zA-Z0-9+.\-])[a-zA-Z][a-zA-Z0-9+.\-]{1,30}://\S+")
 _NO_TAG = r"\s\u2000-\u200c\u200e-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\"
-_TAG = re.compile(rf"(?:^|(?<=[\s(*_~|,;]))#([^{_NO_TAG}]+)", re.MULTILINE)
+_TAG = re.compile(rf"(?<![^\s(*_~|,;])#([^{_NO_TAG}]+)")
 _MASK = '"'  # stands for what is not looked into: no tag has it, and none follows it
 
 
@@ -56,16 +56,17 @@ def references_of(text: str) -> References:
     for match in _WIKI.finditer(shown):
         masked.append(match.span())
         if target := wiki_target(match[1]):
-            links.append((match.start(), Link(target, _line(starts, match.start()), False)))
+            links.append((match.start(), Link(target, _line_at(starts, match.start()), False)))
     for start, end, written in _destinations(shown):
         masked.append((start, end))
         if target := _path_of(written):
-            links.append((start, Link(target, _line(starts, start), True)))
-    masked += [match.span() for match in _ADDRESS.finditer(shown)]
+            links.append((start, Link(target, _line_at(starts, start), True)))
+    if "://" in shown:
+        masked += [match.span() for match in _ADDRESS.finditer(shown)]
     return References(
         [link for _, link in sorted(links, key=lambda pair: pair[0])],
         [
-            Mention(tag, _line(starts, match.start()))
+            Mention(tag, _line_at(starts, match.start()))
             for match in _TAG.finditer(_masked(shown, masked))
             if (tag := match[1].strip("/")) and not tag.isdigit()
         ],
@@ -101,7 +102,7 @@ def _destinations(text: str) -> list[tuple[int, int, str]]:
         written = _destination(text, start, len(text) if at == -1 else at)
         if written:
             found.append((start, start + len(written), written.strip("<>")))
-    defined = _DEFINITION.finditer(text)
+    defined = _DEFINITION.finditer(text) if "]:" in text else ()
     return found + [(match.start(1), match.end(1), match[1].strip("<>")) for match in defined]
 
 
@@ -180,5 +181,5 @@ def _masked(text: str, spans: list[tuple[int, int]]) -> str:
     return "".join(parts)
 
 
-def _line(starts: list[int], place: int) -> int:
+def _line_at(starts: list[int], place: int) -> int:
     return bisect_right(starts, place) + 1

@@ -68,7 +68,7 @@ def _item(folder: RootedFolder, schema: Introspection, vault: Vault, path: str) 
         return Item(path=path, problem=problem)
     found = references_of(document.body)
     if not vault.has_note(path):  # it was unreadable a moment ago
-        _add(vault, path, document)
+        _take_in(vault, path, document)
     noted = Noted(schema, vault, path, document)
     noted.take_keys(document.body)
     noted.take_references(document, found)
@@ -92,13 +92,13 @@ def _vault_of(folder: RootedFolder, schema: Introspection) -> Vault:
             vault.add_other(found.path)
             continue
         try:
-            _add(vault, found.path, read_note(folder.read(found.path)))
+            _take_in(vault, found.path, read_note(folder.read(found.path)))
         except Problem:
             continue  # its item will say what is wrong with it
     return vault
 
 
-def _add(vault: Vault, path: str, document: UnclassedDocument) -> None:
+def _take_in(vault: Vault, path: str, document: UnclassedDocument) -> None:
     mentions = references_of(document.body).tags
     tags = [*tags_of(document), *(mention.tag for mention in mentions)]
     vault.add_note(path, words_of(document, *ALIAS_KEYS), tags)

@@ -218,20 +218,20 @@ def _line(number: int, raw: bytes) -> _Line:
         # Unlike others this reader takes halves of surrogate pairs, which JavaScript writes.
         found = json.loads(text, object_pairs_hook=read_object)
     except (ValueError, RecursionError) as error:
-        return _wrong(number, f"no JSON: {error}")
+        return _refused_line(number, f"no JSON: {error}")
     kind = _KINDS.get(str(found.get("type"))) if isinstance(found, dict) else None
     if kind is None:
-        return _wrong(number, "neither an entity nor a relation")
+        return _refused_line(number, "neither an entity nor a relation")
     try:
         said = msgspec.convert(found, kind)
     except msgspec.ValidationError as error:
-        return _wrong(number, str(error))
+        return _refused_line(number, str(error))
     known = {"type", *(field.encode_name for field in msgspec.structs.fields(kind))}
     more = {key: value for key, value in found.items() if key not in known}
     return _Line(number, text, said, more, not repeated)
 
 
-def _wrong(number: int, what: str) -> _Line:
+def _refused_line(number: int, what: str) -> _Line:
     finding = {"line": number, "code": "server-memory.malformed", "message": what, "hint": _HINT}
     problem = Incorrect(
         "server-memory.malformed",

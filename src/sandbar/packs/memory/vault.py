@@ -35,7 +35,7 @@ class Vault:
         self._idents = Idents()
         self._tag_idents = Idents()
         self._paths: dict[str, str] = {}  # folded path to path
-        self._by_name: dict[str, list[str]] = {}  # folded file name to paths
+        self._by_name: dict[str, list[tuple[str, str]]] = {}  # folded file name to such pairs
         self._by_alias: dict[str, list[str]] = {}
         self._others: dict[str, list[str]] = {}  # the same for files that are no notes
         self._tags: dict[str, Tag] = {}
@@ -49,7 +49,7 @@ class Vault:
         self._by_ident[ident] = path
         folded = _folded(path)
         self._paths.setdefault(folded, path)
-        self._by_name.setdefault(posixpath.basename(folded), []).append(path)
+        self._by_name.setdefault(posixpath.basename(folded), []).append((folded, path))
         for alias in aliases:
             self._by_alias.setdefault(_folded(alias), []).append(path)
         for tag in tags:
@@ -124,7 +124,7 @@ class Vault:
         if exact := self._paths.get(folded):
             return exact
         named = self._by_name.get(posixpath.basename(folded), [])
-        found = [path for path in named if _ends_with(_folded(path), folded)]
+        found = [path for known, path in named if _ends_with(known, folded)]
         here = posixpath.dirname(source)
         return min(
             found,

@@ -9,7 +9,7 @@ from pathlib import Path
 from sandbar.access import Guarded
 from sandbar.clock import monotonic_s
 from sandbar.codecs import Codecs
-from sandbar.errors import Conflict, Problem, Unavailable, Unsupported
+from sandbar.errors import Conflict, Problem, Unavailable
 from sandbar.model import Standing as WorkspaceStanding
 from sandbar.projects.sync import events
 from sandbar.projects.sync.carrying import Carrying
@@ -52,12 +52,6 @@ class Sync:
         schema = db.schema()
         self._class = schema.ident(class_)
         self._codec = codecs.named(_FORMAT)
-        if not self._codec.supports(schema, self._class):
-            raise Unsupported(
-                "watch.class",
-                f"instances of {self._class} cannot be written as Markdown",
-                hint="class.list lists the classes; mm/Memory of the pack memory can",
-            )
         home_space = schema.document(self._class).ident_in or self._class.partition("/")[0]
         self._paths = Paths(home_space, self._codec.suffixes)
         self._folder = Folder(folder.resolve(), self._paths, _SIZE_MAX)
@@ -153,7 +147,8 @@ class Sync:
 
     def _round(self, touched: Iterable[str] | None) -> None:
         self._ids |= self._entities.news()
-        dirty = self._look(touched) | self._desk.refusals.due_again(self._entities.names)
+        dirty = self._look(touched)
+        dirty |= self._desk.refusals.due_again(self._entities.names, is_any=bool(dirty))
         ids, self._ids = self._ids, set()
         if dirty or ids or self._missing:
             self._act(dirty, ids)

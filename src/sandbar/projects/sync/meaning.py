@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from sandbar.codecs import Codec, Parsed, Section, derived_ident, emit_one, parse_one, sections_of
-from sandbar.errors import Incorrect
 from sandbar.model import Create, Entity, Introspection
+from sandbar.projects.reading import text_of
 from sandbar.projects.sync.paths import Paths
 
 IDENT = "db/ident"
@@ -48,7 +48,7 @@ class Meaning:
     def of_file(self, path: str, data: bytes, class_: str | None = None) -> Stated:
         """What a file states, as an instance of the class of its entity, if it has one."""
         wanted = class_ or self._class
-        parsed = parse_one(self._codec, _text(data), self._schema, wanted)
+        parsed = parse_one(self._codec, text_of(data), self._schema, wanted)
         slots = dict(parsed.slots)
         ident = slots.pop(IDENT, None)
         name = self._schema.document(parsed.class_).ident_from
@@ -124,16 +124,3 @@ def _headings(sections: list[Section]) -> Iterator[str]:
         if section.level and section.title:
             yield section.title
         yield from _headings(section.children)
-
-
-def _text(data: bytes) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise Incorrect(
-            "codec.malformed",
-            f"line {line}: this is not UTF-8",
-            hint="save the file as UTF-8",
-            data={"findings": [{"line": line, "code": "value.utf-8", "message": "not UTF-8"}]},
-        ) from None

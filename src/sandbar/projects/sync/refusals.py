@@ -43,9 +43,12 @@ class Refusals:
         self._known.pop(path, None)
         self._waiting.pop(path, None)
 
-    def due_again(self, names: int) -> set[str]:
-        """What to try again: all, if entities came or changed their idents since."""
-        if names == self._names:
+    def due_again(self, names: int, *, is_any: bool) -> set[str]:
+        """What to try again: all, if any file has changed, or entities came or have new idents.
+
+        Files may refer to each other in a circle, and only together they can be taken.
+        """
+        if names == self._names and not is_any:
             return set()
         self._forced = set(self._known)
         return set(self._known)

@@ -1,0 +1,52 @@
+"""A workspace with the memory pack, SQLite and PostgreSQL in turn, and a folder beside it.
+
+`address`  where the database is
+`notes`    a folder and the workspace, with a watch that goes round by round
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+import sandbar
+from sandbar.store.postgres.install import install
+from tests.postgres_server import PostgresServer
+from tests.watch.notes import Notes
+
+
+@pytest.fixture(scope="session")
+def watch_postgres(postgres_server: PostgresServer) -> Iterator[str]:
+    """A PostgreSQL database with our tables, shared by the tests of the watch."""
+    url = postgres_server.create_database()
+    yield install(url)
+    postgres_server.drop_database(url)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a database of each kind in turn."""
+    if request.param == "sqlite":
+        return str(tmp_path / "test.db")
+    return str(request.getfixturevalue("watch_postgres"))
+
+
+@pytest.fixture
+def notes(address: str, tmp_path: Path) -> Iterator[Notes]:
+    """A folder and a new workspace."""
+    with sandbar.open(address, f"watch-{uuid4()}") as db:
+        db.load_pack("memory")
+        with Notes(db, tmp_path / "notes") as notes:
+            yield notes
+
+
+@pytest.fixture
+def local_notes(tmp_path: Path) -> Iterator[Notes]:
+    """The same on SQLite alone, for what no store has a part in."""
+    with sandbar.open(tmp_path / "test.db") as db:
+        db.load_pack("memory")
+        with Notes(db, tmp_path / "notes") as notes:
+            yield notes
