@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
@@ -68,6 +71,13 @@ def _workspace(call: Call) -> str:
     return name
 
 
+def _exported(call: Call) -> str:
+    folder = f"{tempfile.gettempdir()}/sandbar-example-{uuid4()}"
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    call("project.export", {"to": folder})
+    return folder
+
+
 _MAKERS: dict[str, Callable[[Call], Any]] = {
     "<process>": _process,
     "<paused process>": _paused,
@@ -78,6 +88,7 @@ _MAKERS: dict[str, Callable[[Call], Any]] = {
     "<key>": _key,
     "<new workspace>": _new_workspace,
     "<workspace>": _workspace,
+    "<exported folder>": _exported,
 }
 
 

@@ -20,6 +20,7 @@ from sandbar.verbs import (
     input_schema,
     output_schema,
 )
+from sandbar.verbs.answers import Answer
 from sandbar.verbs.catalogue import DESCRIPTION_MAX
 
 VERBS = list(base_catalogue())
@@ -67,6 +68,8 @@ ALL = [
     "entity.diff",
     "entity.purge",
     "codec.list",
+    "project.export",
+    "project.import",
     "search.text",
     "workflow.define",
     "workflow.find",
@@ -116,6 +119,7 @@ ENDING = {"key.rotate", "key.revoke", "workspace.suspend", "workspace.delete"}
 # history could keep one.
 REASONLESS = {"audit.list", "key.list", "workspace.create", "workspace.list", "workspace.delete"}
 KEYED = {"key.mint", "key.rotate"}
+KEYLESS = {"project.import"}  # a second one finds that everything is there
 
 
 def offences(schema: dict[str, Any]) -> list[str]:
@@ -196,13 +200,14 @@ def test_annotations_fit_what_verbs_do() -> None:
             "entity.transact",
             "entity.restore",
             "entity.purge",
+            "project.import",
             "task.cancel",
             "validation.cancel",
         }
         | ENDING
     )
     admins = {verb.name for verb in VERBS if verb.access == "admin"}
-    quiet = {"workflow.pause", "workflow.resume"}  # writers have them, and no list needs them
+    quiet = {"workflow.pause", "workflow.resume", "workflow.stats"}  # for all, if not in every list
     assert admins == {verb.name for verb in VERBS if verb.is_housekeeping} - quiet
     writers = {verb.name for verb in VERBS if verb.access == "write"}
     assert writers == (destructive | MOVING_ON | {"entity.create"}) - admins
@@ -213,7 +218,7 @@ def test_every_write_takes_a_reason_and_a_key_and_every_list_is_paged() -> None:
         keys = input_schema(verb)["properties"].keys()
         is_reasoned = verb.access != "read" and verb.name not in REASONLESS
         assert ("reason" in keys) == is_reasoned, verb.name
-        is_keyed = verb.access == "write" or verb.name in KEYED
+        is_keyed = (verb.access == "write" and verb.name not in KEYLESS) or verb.name in KEYED
         assert ("idempotency-key" in keys) == is_keyed, verb.name
         answers = output_schema(verb)
         assert answers is not None
@@ -292,3 +297,18 @@ def test_a_verb_may_bring_its_own_schema_and_nobody_can_spoil_it() -> None:
     verb = verb_with(input_schema=own)
     input_schema(verb)["properties"].clear()
     assert input_schema(verb) == own
+
+
+class Branch(Answer, frozen=True, kw_only=True):
+    """Something that has more of its kind in it."""
+
+    name: str
+    branches: list[Branch]
+
+
+def test_a_type_that_contains_itself_ends_where_it_begins_again() -> None:
+    verb = msgspec.structs.replace(VERBS[0], result=Branch)
+    answers = output_schema(verb)
+    assert answers is not None
+    inner = answers["properties"]["branches"]["items"]
+    assert inner == {"type": "object"}

@@ -102,11 +102,12 @@ def _tool(verb: Verb, listing: Listing, spelling: Spelling, known: dict[str, Any
 def _annotations(verb: Verb) -> dict[str, bool]:
     """The hints that differ from the protocol's defaults."""
     hints = {"openWorldHint": False}
-    if verb.access == "read":
+    is_read_only = verb.access == "read" and not verb.writes_files
+    if is_read_only:
         hints["readOnlyHint"] = True
     elif not verb.is_destructive:
         hints["destructiveHint"] = False
-    if verb.is_idempotent and verb.access != "read":
+    if verb.is_idempotent and not is_read_only:
         hints["idempotentHint"] = True
     return hints
 

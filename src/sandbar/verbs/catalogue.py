@@ -35,6 +35,7 @@ class Verb(msgspec.Struct, frozen=True, kw_only=True):
     aliases: dict[str, str] = {}  # other spellings of arguments → ours
     is_destructive: bool = False
     is_idempotent: bool = False
+    writes_files: bool = False  # whoever may read may call it, and it is not read-only for all that
     is_core: bool = False  # part of ?tools=core
     is_point_read: bool = False  # microseconds on SQLite: may run on the event loop
     starts_task: bool = False  # answers with `Started`: doors that know tasks say so

@@ -61,7 +61,12 @@ def _info(kind: type[msgspec.Struct]) -> inspect.StructType:
     return info
 
 
-def _struct(info: inspect.StructType, *, is_input: bool) -> dict[str, Any]:
+def _struct(
+    info: inspect.StructType, *, is_input: bool, inside: tuple[type, ...] = ()
+) -> dict[str, Any]:
+    if info.cls in inside:
+        return {"type": "object"}  # of the same form as what it is in: there are no references
+    inside = (*inside, info.cls)
     fields = list(info.fields)
     if is_input:
         order = [field.encode_name for field in ordered_fields(info.cls)]
@@ -69,7 +74,8 @@ def _struct(info: inspect.StructType, *, is_input: bool) -> dict[str, Any]:
     schema: dict[str, Any] = {
         "type": "object",
         "properties": {
-            field.encode_name: _schema(field.type, is_input=is_input) for field in fields
+            field.encode_name: _schema(field.type, is_input=is_input, inside=inside)
+            for field in fields
         },
     }
     required = [field.encode_name for field in fields if field.required]
@@ -80,19 +86,19 @@ def _struct(info: inspect.StructType, *, is_input: bool) -> dict[str, Any]:
     return schema
 
 
-def _schema(info: inspect.Type, *, is_input: bool) -> dict[str, Any]:
+def _schema(info: inspect.Type, *, is_input: bool, inside: tuple[type, ...] = ()) -> dict[str, Any]:
     if isinstance(info, inspect.Metadata):
         extra = info.extra_json_schema or {}
-        return _schema(info.type, is_input=is_input) | extra
+        return _schema(info.type, is_input=is_input, inside=inside) | extra
     if isinstance(info, inspect.UnionType):
-        return _union(info, is_input=is_input)
+        return _union(info, is_input=is_input, inside=inside)
     if isinstance(info, inspect.StructType):
-        return _struct(info, is_input=is_input)
+        return _struct(info, is_input=is_input, inside=inside)
     if isinstance(info, inspect.ListType | inspect.CollectionType | inspect.VarTupleType):
-        items = _schema(info.item_type, is_input=is_input)
+        items = _schema(info.item_type, is_input=is_input, inside=inside)
         return {"type": "array", "items": items} if items else {"type": "array"}
     if isinstance(info, inspect.DictType):
-        values = _schema(info.value_type, is_input=is_input)
+        values = _schema(info.value_type, is_input=is_input, inside=inside)
         return {"type": "object", "additionalProperties": values} if values else {"type": "object"}
     if isinstance(info, inspect.IntType):
         bounds = {"minimum": info.ge, "maximum": info.le}
@@ -104,10 +110,10 @@ def _schema(info: inspect.Type, *, is_input: bool) -> dict[str, Any]:
     return dict(_PLAIN[type(info)])
 
 
-def _union(info: inspect.UnionType, *, is_input: bool) -> dict[str, Any]:
+def _union(info: inspect.UnionType, *, is_input: bool, inside: tuple[type, ...]) -> dict[str, Any]:
     """One schema for all of them: the kinds as a list of types. Optional arguments go without."""
     parts = [
-        _schema(part, is_input=is_input)
+        _schema(part, is_input=is_input, inside=inside)
         for part in info.types
         if not (is_input and isinstance(part, inspect.NoneType))
     ]

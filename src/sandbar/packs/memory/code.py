@@ -15,8 +15,7 @@ VERBS = (
     Verb(
         name="memory.backlinks",
         title="What refers to a memory",
-        description="List what refers to a memory, by which slot, with names: memories, relations "
-        "and whatever else has a reference. entity.find shows what the memory itself refers to.",
+        description="List what refers to a memory, by which slot and with names.",
         access="read",
         arguments=BacklinksArguments,
         result=Backlinks,
@@ -32,14 +31,14 @@ VERBS = (
         arguments=SectionsArguments,
         result=Sections,
         run=sections,
+        is_housekeeping=True,
         aliases=_ALIASES,
         is_idempotent=True,
     ),
     Verb(
         name="memory.changes",
         title="Memories since a moment",
-        description="List the memories that were made or changed since a moment, oldest change "
-        "first: names, who and when. entity.history tells what was changed.",
+        description="List memories made or changed since a moment, oldest change first: who and when.",
         access="read",
         arguments=ChangesArguments,
         result=Changes,

@@ -46,7 +46,7 @@ class ExportArguments(Arguments, frozen=True, kw_only=True):
 
     to: Annotated[
         str | None,
-        Meta(description="folder on the server; else the answer names a zip to read as resource"),
+        Meta(description="folder on the server; else the answer names a zip to read"),
     ] = None
     classes: Annotated[list[str] | None, Meta(description="only their instances")] = None
 
@@ -72,9 +72,9 @@ class ImportArguments(Arguments, frozen=True, kw_only=True):
     from_: Annotated[str, Meta(description="folder or file on the server")] = msgspec.field(
         name="from"
     )
-    apply: Annotated[bool, Meta(description="write it; else only the plan is told")] = False
+    apply: Annotated[bool, Meta(description="do it")] = False
     source: Annotated[
-        str | None, Meta(description="project, files, notes, server-memory …; else recognised")
+        str | None, Meta(description="kind: project, files, notes …; else recognised")
     ] = None
     class_: Annotated[str | None, Meta(description="of files that name none")] = msgspec.field(
         default=None, name="class"
@@ -183,12 +183,13 @@ VERBS = (
     Verb(
         name="project.export",
         title="Export the workspace",
-        description="Write schema, workflows and entities to a folder of files (Markdown, JSON), "
-        "or offer them as a zip. To read one entity as a document use entity.find with format.",
+        description="Write the workspace to a folder of files (Markdown, JSON), or offer a zip. "
+        "One entity as a document: entity.find with format.",
         access="read",
         arguments=ExportArguments,
         result=ExportAnswer,
         run=export,
+        writes_files=True,
         is_long=True,
         examples=(
             Example("As a zip to read", {}),
@@ -198,14 +199,16 @@ VERBS = (
     Verb(
         name="project.import",
         title="Import files",
-        description="Plan, or with apply do, the import of files: an export, notes, JSON Lines, "
-        "CSV, a server-memory file. Tells what is created, changed, in conflict, refused.",
+        description="Plan the import of files (an export, notes, JSON Lines, CSV, server-memory), "
+        "or with apply do it. Tells what is new, changed, in conflict, refused.",
         access="write",
         arguments=ImportArguments,
         result=Imported,
         run=import_,
+        is_destructive=True,
         is_long=True,
         is_idempotent=True,
         aliases={"persist": "apply"},
+        examples=(Example("What an export would change", {"from": "<exported folder>"}),),
     ),
 )

@@ -347,6 +347,7 @@ VERBS = (
         arguments=StatsArguments,
         result=Stats,
         run=stats,
+        is_housekeeping=True,
         aliases=WORKFLOW_ALIASES,
         examples=(Example("Orders", {"workflow": "order/fulfillment"}),),
     ),

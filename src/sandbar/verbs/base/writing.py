@@ -28,7 +28,7 @@ from sandbar.verbs.fields import ENTITY_ALIASES, SLOT_ALIASES, EntityName, Writi
 _DELETED_SHOWN = 1000
 
 Source = Annotated[str | None, Meta(description="a document, instead of attributes")]
-Format = Annotated[str | None, Meta(description="of source: markdown, json; else the class's own")]
+Format = Annotated[str | None, Meta(description="of source: markdown, json")]
 Expect = Annotated[int | None, Meta(description="refuse if its t is another")]
 
 
