@@ -70,13 +70,17 @@ def _json(value: Any) -> bytes:
     return msgspec.json.encode(value)
 
 
+_BUDGETS = {"default": 32_000, "core": 8_000}
+
+
 def test_every_list_of_every_pack(tmp_path: Path) -> None:
     packs = tuple(pack for pack in built_in_packs() if pack != "everything")
     assert packs
     with serving(tmp_path / "all.db", packs) as served:
         for listing in _LISTINGS:
-            tools, _ = all_tools(served, f"?tools={listing}&names=portable")
+            tools, size = all_tools(served, f"?tools={listing}&names=portable")
             assert tools
+            assert size <= _BUDGETS.get(listing, size)
             assert len({tool["name"] for tool in tools}) == len(tools)
             broken = {tool["name"]: found for tool in tools if (found := breakages(tool))}
             assert not broken

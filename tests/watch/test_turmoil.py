@@ -37,14 +37,13 @@ def _run(
 
 
 def _check(turmoil: Turmoil, say: Say) -> None:
-    folder = turmoil.folder
-    conflicts = list(folder.glob("*.conflict-*"))
+    assert turmoil.lost() == set()
+    assert turmoil.disagreeing() == []
+    conflicts = list(turmoil.folder.glob("*.conflict-*"))
     say(
         f"watch: {turmoil.edits} edits of files, as many of entities, {turmoil.kills} kills:"
         f" {len(turmoil.required)} tokens of files, {len(conflicts)} conflict files, none lost"
     )
-    assert turmoil.lost() == set()
-    assert turmoil.disagreeing() == []
 
 
 def test_nothing_is_lost_in_turmoil(

@@ -75,16 +75,15 @@ def _run(
 ) -> None:
     from contextlib import closing
 
-    from sandbar.access import local_caller
-    from sandbar.codecs import base_codecs
+    from sandbar.cli.recorded import Recorded
     from sandbar.projects.sync import Sync, Watcher
 
     def tell(event: Event) -> None:
         told[event.kind] += 1
         _print_event(console, event)
 
-    guarded = db.guarded(local_caller(db.workspace_name))
-    sync = Sync(guarded, db.workspace.standing, base_codecs(), folder, class_, tell)
+    codecs = db.offer.codecs
+    sync = Sync(Recorded(db, "watch"), db.workspace.standing, codecs, folder, class_, tell)
     with closing(sync):
         _print_standing(console, sync.standing(), folder, class_, db.workspace_name)
         watcher = Watcher(sync, lambda text: print(text, file=sys.stderr, flush=True))

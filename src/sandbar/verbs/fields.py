@@ -10,8 +10,8 @@ from sandbar.verbs.arguments import Arguments
 
 LIMIT_MAX = 1000
 
-ClassName: TypeAlias = Annotated[str, Meta(description="class, e.g. zorp/Boot")]
-PropertyName: TypeAlias = Annotated[str, Meta(description="property, e.g. footwear/name")]
+ClassName: TypeAlias = Annotated[str, Meta(description="e.g. zorp/Boot")]
+PropertyName: TypeAlias = Annotated[str, Meta(description="e.g. footwear/name")]
 EntityName: TypeAlias = Annotated[
     int | str | dict[str, Any], Meta(description="id, ident or {unique slot: value}")
 ]

@@ -20,7 +20,7 @@ PROCESS_ALIASES = {
     "taskId": "process",
 }
 
-WorkflowName: TypeAlias = Annotated[str, Meta(description="workflow, e.g. order/fulfillment")]
+WorkflowName: TypeAlias = Annotated[str, Meta(description="e.g. order/fulfillment")]
 ProcessName: TypeAlias = Annotated[int | str, Meta(description="process id or task handle")]
 
 
