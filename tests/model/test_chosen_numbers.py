@@ -75,3 +75,14 @@ def test_inside_a_transaction_they_are_reserved_with_it(notes: sandbar.Database)
         return notes.create("note/Note", {}).entity_id
 
     assert notes.run(work) == 30_001
+
+
+def test_a_class_with_a_secret_slot_keeps_the_number_too(notes: sandbar.Database) -> None:
+    secret = {"dt/range": "db.type/string", "dt/secret?": True}
+    notes.define(
+        properties={"note/pin": secret},
+        classes={"note/Safe": {"dt/subclass-of": ["note/Note"], "dt/slots": ["note/pin"]}},
+    )
+    made = Create(class_="note/Safe", slots={"note/pin": "4711"}, id=9100)
+    assert notes.transact([made]).entity_id == 9100
+    assert notes.secret_matches(9100, "note/pin", "4711")

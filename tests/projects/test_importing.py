@@ -363,3 +363,29 @@ def test_an_unknown_source_is_refused_with_those_there_are(notes: Place, tmp_pat
     with pytest.raises(Problem) as caught:
         notes.plan(tmp_path / "empty")
     assert caught.value.code == "project.unrecognised"
+
+
+# --- bare names ---------------------------------------------------------------------------------
+
+
+def test_tags_are_made_by_being_used_once_and_never_changed(
+    either_notes: Place, tmp_path: Path
+) -> None:
+    place = either_notes
+    place.db.load_pack("memory")
+    place.db.create("mm/Tag", {"db/ident": "tag/known", "tag/name": "KNOWN"})
+    for n in range(5):
+        text = f"---\nname: M {n}\ntags: [Known, Fresh, Stated]\n---\nText\n"
+        write(tmp_path, f"mm/Memory/m{n}.md", text)
+    write(tmp_path, "mm/Tag/stated.md", "---\nname: Stated\ndescription: has a file\n---\n")
+    planned = place.plan(tmp_path)
+    applied = place.apply(tmp_path)
+    assert planned.counts == applied.counts == {"create": 7}  # five, tag/fresh and tag/stated
+    assert applied.reconciled
+    assert place.db.get("mm/m-3")["memory/tags"] == ["tag/known", "tag/fresh", "tag/stated"]
+    assert place.db.get("tag/known")["tag/name"] == "KNOWN"
+    assert place.db.get("tag/fresh")["tag/name"] == "Fresh"
+    assert place.db.get("tag/stated")["db/doc"] == "has a file"
+    t = place.db.t
+    assert place.apply(tmp_path).counts == {"unchanged": 6}
+    assert place.db.t == t

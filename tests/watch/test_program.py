@@ -183,3 +183,11 @@ def test_a_thousand_files_and_little_to_do(place: Path, say: Say) -> None:
 def _cpu_s(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / 100
+
+
+def test_what_it_writes_is_in_the_audit(place: Path) -> None:
+    (place / "notes" / "foo.md").write_text(document("foo.md", "hello\n"), encoding="utf-8")
+    run("watch", "notes", "--once", cwd=place)
+    with sandbar.open(place / "sandbar.db") as db:
+        rows = [row for row in db.call("audit.list", {}).entries if row.verb == "watch"]
+        assert [(row.surface, row.success) for row in rows] == [("cli", True)]

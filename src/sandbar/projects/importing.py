@@ -20,6 +20,7 @@ from sandbar.projects.defining import Definitions
 from sandbar.projects.documents import Documents
 from sandbar.projects.findings import REFUSALS
 from sandbar.projects.judging import Judge, Verdict
+from sandbar.projects.making import Making
 from sandbar.projects.names import LOOKED_UP, Names
 from sandbar.projects.passes import Passes, Scene
 from sandbar.projects.results import Imported, Mode, Prefer, Progress
@@ -93,6 +94,7 @@ class _Import:
         self._seen: set[int] = set()  # hashes of the paths that there are
         self._files = 0
         self._entities = 0
+        self._making = Making()
 
     def plan(self) -> Imported:
         """The whole way, with trials for writes."""
@@ -105,6 +107,7 @@ class _Import:
             if verdict.is_write and _is_workflow(verdict):
                 self._definitions.check_workflow(verdict)
             tally.add(verdict)
+        self._making.plan(tally)
         Passes(self._scene(tally, sound)).try_out()
         return tally.result(self._source.name, applied=False)
 
@@ -138,6 +141,7 @@ class _Import:
                 self._names.made(verdict.name)
             tally.add(verdict)
         self._schema = self._db.schema()
+        self._making.write(self._db, self._reason, self._names, tally)
         Passes(msgspec.structs.replace(self._scene(tally, []), items=items)).write()
 
     def _write_workflow(self, verdict: Verdict) -> None:
@@ -238,9 +242,12 @@ class _Import:
         items = self._items(None)
         while some := list(islice(items, LOOKED_UP)):
             self._note(judge, some)
+            self._making.note(some)
             self._entities += len(some)
             self._files = max(self._files, self._entities)  # a bulk file holds many
             self._tell(self._entities, 3 * self._files, "reading")
+        self._making.settle(self._names)
+        self._entities += len(self._making)
 
     def _note(self, judge: Judge, items: list[Item]) -> None:
         """Note the names that items state, and that their paths are there."""
@@ -267,7 +274,7 @@ class _Import:
             base=self._base,
             is_seen=lambda path: hash(path) in self._seen,
             delete_missing=self._wishes.delete_missing,
-            define=(lambda: self._define_again(sound)) if sound else None,
+            define=(lambda: self._define_again(sound)) if sound or self._making else None,
         )
 
     def _define_again(self, sound: list[Verdict]) -> None:
@@ -275,6 +282,7 @@ class _Import:
         if self._greatest:
             self._db.reserve_ids(self._greatest)
         self._definitions.write(sound)
+        self._making.foresee(self._db, self._reason)
 
 
 class _Refused(Exception):

@@ -38,7 +38,7 @@ VERBS = (
     Verb(
         name="memory.changes",
         title="Memories since a moment",
-        description="List memories made or changed since a moment, oldest change first: who and when.",
+        description="List memories made or changed since a moment, oldest first: who and when.",
         access="read",
         arguments=ChangesArguments,
         result=Changes,
