@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sandbar.database import Database
     from sandbar.settings import Settings
 
-_PACKS = ("zorp",)
+_PACKS = ("zorp", "memory")
 _ACCOUNT = "service/demo"
 _PORTS_TRIED = 10
 
