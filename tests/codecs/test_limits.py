@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from sandbar.codecs import Codecs, parse_one
+from sandbar.codecs import Codecs, base_codecs, parse_one, sections_of
 from sandbar.codecs.findings import DOCUMENT_BYTES_MAX
 from sandbar.codecs.yaml_reading import ALIASED_NODES_MAX, DEPTH_MAX, NODES_MAX
 from sandbar.errors import Incorrect
@@ -98,3 +98,20 @@ def test_an_endless_quote_in_a_table_is_refused_at_once(
     with pytest.raises(Incorrect):
         parse_one(codecs.named("csv"), 'title\n"' + "x" * 4_000_000, schema, "book/Note")
     assert time.perf_counter() - begun < QUICK_S
+
+
+def test_many_columns_and_many_equal_headings_take_no_time(schema: Introspection) -> None:
+    began = time.perf_counter()
+    with pytest.raises(Incorrect):
+        list(
+            base_codecs()
+            .named("csv")
+            .parse(",".join(f"c{n}" for n in range(140_000)), schema, None)
+        )
+    sections = sections_of("# a\n" * 50_000)
+    assert time.perf_counter() - began < 3
+    anchors = [one.anchor for one in sections]
+    assert len(set(anchors)) == 50_000
+    assert anchors[:3] == ["a", "a-1", "a-2"]
+    mixed = [one.anchor for one in sections_of("# a-1\n# a\n# a\n# a\n# a-1\n")]
+    assert mixed == ["a-1", "a", "a-2", "a-3", "a-1-1"]

@@ -205,3 +205,54 @@ def test_links_take_bare_names_and_make_nothing(call: Call) -> None:
     wrong = {"class": "mm/Memory", "source": "---\nname: Third\ncites: [Nobody knows]\n---\n"}
     problem = refusal(call, "entity.create", wrong)
     assert "mm/nobody-knows" in str(problem)
+
+
+@pytest.mark.usefixtures("notes")
+def test_a_key_a_taken_name_and_a_new_tag_go_together(call: Call) -> None:
+    remember(call)
+    tagged = "---\nname: Foo\ntags: [Zebra]\n---\nOther.\n"
+    made = remember(call, tagged, **{"idempotency-key": "z1"})
+    assert (made["ident"], made["created"]) == ("mm/foo-2", True)
+    again = remember(call, tagged, **{"idempotency-key": "z1"})
+    assert again == made | {"replayed": True}
+    late = remember(call, tagged, **{"idempotency-key": "z2"})
+    assert (late["ident"], late["created"]) == ("mm/foo-2", False)
+
+
+@pytest.mark.usefixtures("notes")
+def test_nested_tags_are_tags(call: Call) -> None:
+    remember(call, FOO.replace("type: idea\n", "tags: [area/db, Plain]\n", 1))
+    # A colon says that it is an ident, whatever it looks like.
+    call("entity.create", {"class": "mm/Tag", "attributes": {"tag/name": "x", "db/ident": "a/x"}})
+    source = "---\nname: Nested\ntags: [area/db, ':a/x', tag/plain]\n---\n"
+    remember(call, source)
+    assert slots(call, "mm/nested")["memory/tags"] == ["tag/area-db", "a/x", "tag/plain"]
+    assert slots(call, "tag/area-db")["tag/name"] == "area/db"
+    text = call("entity.find", {"entity": "mm/nested", "format": "markdown"})["source"]
+    assert not call("entity.update", {"entity": "mm/nested", "source": text})["changed"]
+
+
+@pytest.mark.usefixtures("notes")
+def test_a_document_without_a_name_takes_none_away(call: Call) -> None:
+    boot = {"class": "zorp/Boot", "attributes": {"footwear/name": "B", "db/ident": "my/boot"}}
+    id = call("entity.create", boot)["entity-id"]
+    given = {"entity": "my/boot", "format": "json", "source": '{"footwear/name": "C"}'}
+    assert call("entity.update", given)["ident"] == "my/boot"
+    gone = given | {"source": '{"footwear/name": "C", "db/ident": null}'}
+    assert call("entity.update", gone)["ident"] is None
+    other = given | {"entity": id, "source": f'{{"footwear/name": "C", "_id": {id + 1}}}'}
+    assert refusal(call, "entity.update", other).code == "document.other-entity"
+    own = given | {"entity": id, "source": f'{{"footwear/name": "D", "_id": {id}}}'}
+    assert call("entity.update", own)["changed"]
+
+
+@pytest.mark.usefixtures("notes")
+def test_a_new_entity_has_no_chosen_number_and_no_name_if_it_says_so(call: Call) -> None:
+    chosen = {"class": "mm/Tag", "format": "json", "source": '{"name": "x", "_id": 888888}'}
+    assert refusal(call, "entity.create", chosen).code == "document.other-entity"
+    assert remember(call, FOO.replace("name: Foo", "ident: null\nname: Foo"))["ident"] is None
+
+
+def test_a_moment_of_many_digits_is_refused(call: Call) -> None:
+    late = {"entity": "product/mud-lord", "as-of": "9" * 5000}
+    assert refusal(call, "entity.find", late).code != "verb.failed"

@@ -35,17 +35,18 @@ def short_of(schema: Introspection, document: Document, slot: str, range: str) -
 
 def whole_name(short: Short, given: Any) -> Any:
     """The ident that a bare name stands for; whatever else names an entity stays as it is."""
-    if not isinstance(given, str) or not _is_bare(given):
+    if not isinstance(given, str) or not _is_bare(short, given):
         return given
     slug = slug_of(given)
     return f"{short.namespace}/{slug}" if slug else given
 
 
-def bare_name(short: Short, ident: str) -> str | None:
-    """The bare name that stands for an ident, if there is one."""
+def shortest_name(short: Short, ident: str) -> str:
+    """What stands for an ident in a text, so that it is read as that ident again."""
     namespace, _, name = ident.partition("/")
-    is_short = namespace == short.namespace and _is_bare(name) and slug_of(name) == name
-    return name if is_short else None
+    if namespace != short.namespace:
+        return f":{ident}" if short.is_made else ident
+    return name if _is_bare(short, name) and slug_of(name) == name else ident
 
 
 def made_by(short: Short, given: Iterable[Any]) -> list[Parsed]:
@@ -74,6 +75,12 @@ def whole_names(
     return whole, made
 
 
-def _is_bare(text: str) -> bool:
+def _is_bare(short: Short, text: str) -> bool:
+    """Whether a text is a name alone. A colon before it says that it is none.
+
+    What is made by being used is known by its name alone, be it one like `area/db`.
+    """
     is_number = text.isascii() and text.isdigit()
-    return "/" not in text and ":" not in text and not is_number and not looks_like_path(text)
+    if is_number or text.startswith(":") or looks_like_path(text):
+        return False
+    return "/" not in text or (short.is_made and not text.startswith(f"{short.namespace}/"))

@@ -32,7 +32,7 @@ def sections_of(body: str) -> list[Section]:
     """The sections of a text, in order, each below the nearest heading of a lower level."""
     tops: list[Section] = []
     open_: list[Section] = []
-    taken: set[str] = set()
+    taken: dict[str, int] = {}  # anchor to the number that its next namesake gets
     for level, title, text, line in _pieces(body):
         if level == 0:
             if text.strip():
@@ -58,12 +58,13 @@ def anchor_of(title: str) -> str:
     return "".join(kept) or _UNNAMED
 
 
-def _unique(anchor: str, taken: set[str]) -> str:
-    found, number = anchor, 0
+def _unique(anchor: str, taken: dict[str, int]) -> str:
+    found, number = anchor, taken.get(anchor, 0)
     while found in taken:
         number += 1
         found = f"{anchor}-{number}"
-    taken.add(found)
+    taken[anchor] = number
+    taken.setdefault(found, 0)
     return found
 
 

@@ -17,6 +17,8 @@ from sandbar.codecs.yaml_reading import number_word
 from sandbar.errors import Incorrect, Problem
 from sandbar.model import Entity, Introspection
 
+COLUMNS_MAX = 2_000
+
 _COMPOUND = frozenset({"json", "tuple"})
 
 
@@ -97,10 +99,15 @@ class _Table:
         cells = self._next() or []
         header = [(cell or "").strip() for cell in cells]
         found = Findings()
+        if len(header) > COLUMNS_MAX:
+            found.add(self._finding(f"more than {COLUMNS_MAX} columns", 1, None))
+            found.raise_any()
+        seen: set[str] = set()
         for at, key in enumerate(header):
-            if not key or key in header[:at]:
+            if not key or key in seen:
                 what = f"{key[:80]!r} is there twice" if key else f"column {at + 1} has no key"
                 found.add(self._finding(what, 1, key or None))
+            seen.add(key)
         if self._class is not None and CLASS_MARK not in header:
             self._check_header(header, found)  # once, not again in each row
         found.raise_any()

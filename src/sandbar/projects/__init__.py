@@ -13,6 +13,7 @@ a caller exports what they may see, and imports what they may write.
 """
 
 from sandbar.projects.built_in import built_in_sources
+from sandbar.projects.comparing import Comparison
 from sandbar.projects.documents import Document, Documents
 from sandbar.projects.exporting import export_project
 from sandbar.projects.importing import Wishes, apply_import, plan_import
@@ -31,6 +32,7 @@ from sandbar.projects.sources import Item, Source, choose_source
 from sandbar.projects.targets import FolderTarget, Target, ZipTarget
 
 __all__ = [
+    "Comparison",
     "Document",
     "Documents",
     "Exported",

@@ -52,6 +52,6 @@ class Writing(Arguments, frozen=True, kw_only=True):
 
 def moment(as_of: int | str | None) -> int | str | None:
     """A moment as the model takes it: digits are a transaction number, however they came."""
-    if isinstance(as_of, str) and as_of.isascii() and as_of.isdigit():
+    if isinstance(as_of, str) and as_of.isascii() and as_of.isdigit() and len(as_of) < 17:
         return int(as_of)
     return as_of

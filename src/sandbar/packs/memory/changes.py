@@ -96,7 +96,7 @@ def changes(context: Context, arguments: ChangesArguments) -> Changes:
 
 def _moment(context: Context, since: int | str) -> int:
     """The last transaction at or before a moment."""
-    if isinstance(since, str) and since.isascii() and since.isdigit():
+    if isinstance(since, str) and since.isascii() and since.isdigit() and len(since) < 17:
         since = int(since)
     if isinstance(since, int):
         return since

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from sandbar.codecs import Parsed, derived_ident, emit_one, parse_one, with_whole_names
-from sandbar.errors import Conflict, Incorrect, NotFound
+from sandbar.errors import Conflict, Incorrect, NotFound, Problem
 from sandbar.model import Create, Entity, Introspection, Written
+from sandbar.projects import Comparison
 from sandbar.verbs.context import Context
 
 _IDENT = "db/ident"
@@ -32,7 +33,7 @@ def as_text(context: Context, entity: Entity, format: str, schema: Introspection
     return emit_one(codec, entity, schema)
 
 
-def stated_by(schema: Introspection, entity: Entity, parsed: Parsed) -> dict[str, Any]:
+def stated_by(context: Context, entity: Entity, parsed: Parsed) -> dict[str, Any]:
     """What to set so that an entity becomes what a document says."""
     if parsed.class_ != entity.class_:
         raise Incorrect(
@@ -40,15 +41,47 @@ def stated_by(schema: Introspection, entity: Entity, parsed: Parsed) -> dict[str
             f"the document is of a {parsed.class_}, and the entity is a {entity.class_}",
             hint="create another entity with it, or take its type out",
         )
+    refuse_number(parsed, entity.entity_id)
+    if parsed.is_ident_derived or not _states_ident(parsed):
+        # A new name for people does not change what it is known by.
+        slots = {**parsed.slots, _IDENT: entity.ident}
+        parsed = msgspec.structs.replace(parsed, slots=slots)
+    return _comparison(context).differences(parsed, entity, is_exact=True, is_whole=True)
+
+
+def refuse_number(parsed: Parsed, id: int | None) -> None:
+    """A document that is about another entity, or wants to choose a number, is refused."""
+    if parsed.id is not None and parsed.id != id:
+        raise Incorrect(
+            "document.other-entity",
+            f"the document is about the entity {parsed.id}",
+            hint="leave `_id` out: numbers are given by the database",
+        )
+
+
+def _states_ident(parsed: Parsed) -> bool:
+    return _IDENT in parsed.slots or _IDENT in parsed.lines
+
+
+def slots_to_create(parsed: Parsed) -> dict[str, Any]:
+    """The slots of a new entity: a name that was made up is made up again, and numbered."""
+    refuse_number(parsed, None)
     slots = dict(parsed.slots)
     if parsed.is_ident_derived:
-        slots[_IDENT] = entity.ident  # a new name for people does not change what it is known by
-    gone = [name for name in entity.slots if name not in slots and _is_stored(schema, name)]
-    return slots | dict.fromkeys(gone)
+        del slots[_IDENT]
+    elif _states_ident(parsed):
+        slots.setdefault(_IDENT, None)  # it is to have none
+    return slots
 
 
-def _is_stored(schema: Introspection, slot: str) -> bool:
-    return "inverse-of" not in schema.describe_property(slot)
+def _comparison(context: Context) -> Comparison:
+    def find(named: Any) -> Entity | None:
+        try:
+            return context.db.get(named)
+        except Problem:
+            return None  # the write will say what is wrong
+
+    return Comparison(context.db.schema(), find)
 
 
 def creations(made: Iterable[Parsed]) -> list[Create]:
@@ -95,8 +128,9 @@ def create_under(
     """
     for name in _numbered(ident, slots):
         operation = Create(class_=cls, slots={**slots, _IDENT: name})
-        # A key is for what is finally done: whether the name is free is asked without it.
-        if key is not None and _is_another(context, operation, name):
+        # A key is for what is finally done, so whether the name is free is asked before; and who
+        # has many namesakes is not written as many times.
+        if (key is not None or name != ident) and _is_another(context, operation, name):
             continue
         try:
             written = context.db.transact([*made, operation], reason=reason, idempotency_key=key)
@@ -121,13 +155,12 @@ def _numbered(ident: str, slots: dict[str, Any]) -> Iterator[str]:
 
 
 def _is_another(context: Context, operation: Create, name: str) -> bool:
+    """Whether a name belongs to something that says otherwise; nothing is written."""
     try:
-        context.db.get(name)
+        found = context.db.get(name)
     except NotFound:
         return False
-    try:
-        return bool(context.db.transact([operation]).outcomes[0].differs)
-    except Conflict as problem:
-        if problem.code != "ident.taken":
-            raise
+    parsed = Parsed(class_=context.db.schema().ident(operation.class_), slots=operation.slots)
+    if found.class_ != parsed.class_:
         return True
+    return bool(_comparison(context).differences(parsed, found, is_exact=True, is_whole=False))

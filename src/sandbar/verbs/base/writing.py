@@ -17,6 +17,7 @@ from sandbar.verbs.base.documents import (
     creations,
     made_up_ident,
     parsed_source,
+    slots_to_create,
     stated_by,
     whole_slots,
 )
@@ -115,11 +116,9 @@ def create(context: Context, arguments: CreateArguments) -> Created:
     if arguments.source is not None:
         _refuse_both(arguments.attributes is not None)
         parsed = parsed_source(context, cls, arguments.source, arguments.format)
-        cls, slots = parsed.class_, dict(parsed.slots)
-        if parsed.is_ident_derived:
-            del slots["db/ident"]  # it is made up again, and numbered if need be
-        made = creations(parsed.made)
-        return _create(context, cls, slots, made, arguments.reason, arguments.idempotency_key)
+        slots, made = slots_to_create(parsed), creations(parsed.made)
+        key = arguments.idempotency_key
+        return _create(context, parsed.class_, slots, made, arguments.reason, key)
     return create_entity(context, cls, slots, arguments.reason, arguments.idempotency_key)
 
 
@@ -206,7 +205,7 @@ def _update_of(context: Context, arguments: UpdateArguments) -> list[Create | Up
     parsed = parsed_source(context, found.class_, source, arguments.format)
     # What was cleared is what was there just now: if somebody writes in between, look again.
     expect = found.t if arguments.expect is None else arguments.expect
-    stated = stated_by(context.db.schema(), found, parsed)
+    stated = stated_by(context, found, parsed)
     return [*creations(parsed.made), Update(entity=found.entity_id, set=stated, expect=expect)]
 
 
