@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbar.access import install_access
 from sandbar.errors import Problem
 from sandbar.projects.names import Names
 from tests.projects.conftest import NOTE, NewPlace, Place, write
@@ -389,3 +390,25 @@ def test_tags_are_made_by_being_used_once_and_never_changed(
     t = place.db.t
     assert place.apply(tmp_path).counts == {"unchanged": 6}
     assert place.db.t == t
+
+
+# --- whom a file may not let in -----------------------------------------------------------------
+
+
+def test_accounts_are_never_imported(notes: Place, tmp_path: Path) -> None:
+    install_access(notes.db.workspace)
+    account = {
+        "_class": "auth/ServiceAccount",
+        "auth/service-name": "service/sync-bot",
+        "auth/principal-name": "service/sync-bot",
+        "auth/api-key-hash": "a-key-that-somebody-else-knows",
+        "auth/active?": True,
+    }
+    role = {"_class": "auth/Role", "db/ident": "auth.role/mine"}
+    write(tmp_path, "a.json", json.dumps(account))
+    write(tmp_path, "b.json", json.dumps(role))
+    write(tmp_path, "c.json", json.dumps({"_class": "note/Note", "name": "fine"}))
+    for result in (notes.plan(tmp_path), notes.apply(tmp_path)):
+        assert result.counts == {"create": 1, "refused": 2}
+        assert {code for _, code in codes(result)} == {"project.accounts"}
+    assert not notes.db.query("auth/ServiceAccount").items

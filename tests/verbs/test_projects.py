@@ -12,6 +12,7 @@ import pytest
 
 import sandbar
 from sandbar.access import Caller
+from sandbar.access.rights import rights_of_role
 from sandbar.errors import Problem
 from sandbar.verbs import EXPORT_URI
 from tests.verbs.conftest import Call, refusal
@@ -130,3 +131,21 @@ def test_refusals(call: Call) -> None:
 
 def test_only_one_class(zorp: sandbar.Database) -> None:
     assert zorp.call("project.export", classes=["zorp/Boot"]).uri == EXPORT_URI + "zorp/Boot"
+
+
+def test_a_key_narrowed_to_classes_reads_and_writes_no_folders(
+    root: Path, zorp: sandbar.Database
+) -> None:
+    """In a folder it would read what others have exported, and replace it."""
+    zorp.allow_projects(root)
+    Outside(zorp)("project.export", to="full")
+    rights = rights_of_role("writer").narrowed(classes=("zorp/Boot",))
+    narrow = Caller("test-narrow", "writer", zorp.workspace_name, rights=rights)
+    for verb, given in (("project.export", {"to": "full"}), ("project.import", {"from": "full"})):
+        with pytest.raises(Problem) as refused:
+            zorp.call_as(narrow, verb, given, surface="mcp")
+        assert refused.value.code == "project.narrow-key"
+    names = zipfile.ZipFile(io.BytesIO(zorp.exported(narrow, None))).namelist()
+    assert {name.split("/")[1] for name in names if "/" in name} <= {
+        "Boot", "MoonBoot", "SpaceBoot",
+    }  # fmt: skip

@@ -10,15 +10,15 @@ A file that was never exported has no such base: where it differs, it is a chang
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 import msgspec
 
-from sandbar.access import is_protected
+from sandbar.access import is_protected, protected_classes
 from sandbar.codecs import Parsed
-from sandbar.errors import Incorrect, Problem
+from sandbar.errors import Forbidden, Incorrect, Problem
 from sandbar.model import Entity, Finding, Introspection
 from sandbar.projects.comparing import IDENT, Comparison, Name, facts_of, references
 from sandbar.projects.documents import SPEC, Documents
@@ -82,12 +82,14 @@ class Judge:
         names: Names,
         base: dict[str, str],
         prefer: Prefer,
+        why_ignored: Callable[[str], str],
     ) -> None:
         self._schema = schema
         self._documents = documents
         self._names = names
         self._base = base
         self._prefer = prefer
+        self._why_ignored = why_ignored
         self._comparison = Comparison(schema, names.find)
         self.is_linking = False  # whether items are such as this import has left half made
         names.begin_turn()
@@ -108,13 +110,26 @@ class Judge:
                 raise item.problem
             if item.parsed is not None:
                 self._judge(verdict, item.parsed)
+            else:
+                verdict.why = self._why_ignored(item.path)
         except Problem as problem:
             if not isinstance(problem, REFUSALS) and problem is not item.problem:
                 raise
             verdict.refuse(problem)
         return verdict
 
+    def _refuse_accounts(self, parsed: Parsed) -> None:
+        """Who may sign in is nobody's file: it would let whoever wrote the file come in."""
+        is_one = parsed.class_ in protected_classes(self._schema)
+        if is_one or is_protected(str(parsed.slots.get(IDENT) or "")):
+            raise Forbidden(
+                "project.accounts",
+                "accounts, keys, roles and permissions are not imported",
+                hint="`sandbar account` and `sandbar key` make them; a backup holds them",
+            )
+
     def _judge(self, verdict: Verdict, parsed: Parsed) -> None:
+        self._refuse_accounts(parsed)
         verdict.name = name = self.name_of(parsed)
         if not self._names.take(name):
             raise Incorrect(
@@ -226,7 +241,7 @@ class Judge:
         if lacking:
             verdict.action = "change"
             verdict.why = "an earlier import was interrupted before it set these"
-            verdict.changes = {slot: verdict.changes[slot] for slot in lacking}
+            verdict.changes = {slot: verdict.changes[slot] for slot in sorted(lacking)}
 
     def _judge_new(self, verdict: Verdict, parsed: Parsed) -> None:
         item = verdict.item

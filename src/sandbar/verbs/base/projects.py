@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import re
+import threading
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
-from sandbar.errors import Forbidden, Incorrect
+from sandbar.errors import Forbidden, Incorrect, Unavailable, Unsupported
 from sandbar.projects import (
     FolderTarget,
     Imported,
@@ -38,6 +39,9 @@ ZIP_BYTES_MAX = 64 << 20
 
 # Whoever calls from here has the files of this machine at hand anyway.
 _AT_HOME = ("cli", "library")
+_zipping = threading.BoundedSemaphore(2)  # each holds a whole workspace in memory
+# Sources of packs that come with Sandbar, for whoever has not loaded them.
+_BROUGHT_BY = {"notes": "memory", "server-memory": "memory"}
 _STRANGE = re.compile(r"[^\w.-]")
 
 
@@ -116,8 +120,18 @@ def export(context: Context, arguments: ExportArguments) -> ExportAnswer:
 
 def zipped(context: Context, cls: str | None) -> bytes:
     """The workspace, or the instances of a class, as the bytes of a zip file."""
+    if not _zipping.acquire(blocking=False):
+        raise Unavailable(
+            "project.busy", "other exports are being made right now", hint="try again soon"
+        )
+    try:
+        return _zipped(context, [] if cls is None else [cls])
+    finally:
+        _zipping.release()
+
+
+def _zipped(context: Context, classes: list[str]) -> bytes:
     file = _Bounded()
-    classes = [] if cls is None else [cls]
     export_project(context.db, context.codecs, ZipTarget(file), classes=classes)
     return file.getvalue()
 
@@ -146,7 +160,10 @@ def import_(context: Context, arguments: ImportArguments) -> Imported:
     )
     run = apply_import if arguments.apply else plan_import
     with _folder(context, arguments.from_) as folder:
-        source = choose_source(folder, _sources(context, arguments.class_), _kind(arguments))
+        sources = _sources(context, arguments.class_)
+        kind = _kind(arguments)
+        _check_pack(kind, sources)
+        source = choose_source(folder, sources, kind)
         return run(context.db, context.workflows, context.codecs, folder, source, wishes)
 
 
@@ -161,6 +178,17 @@ def _kind(arguments: ImportArguments) -> str | None:
     return "files" if arguments.source is None and arguments.class_ else arguments.source
 
 
+def _check_pack(kind: str | None, sources: tuple[Source, ...]) -> None:
+    """A source that is known, but not here: its pack has to be loaded first."""
+    pack = None if kind is None else _BROUGHT_BY.get(kind)
+    if pack is not None and kind not in [source.name for source in sources]:
+        raise Unsupported(
+            "project.unknown-source",
+            f"the source {kind} comes with the pack {pack}, which this workspace does not have",
+            hint=f"`sandbar pack add {pack}` loads it; then import once more",
+        )
+
+
 def _folder(context: Context, path: str, *, is_made: bool = False) -> RootedFolder:
     """The folder that is meant: anywhere for who sits at this machine, else below the root."""
     if context.surface in _AT_HOME and context.db.caller.is_operator:
@@ -172,11 +200,25 @@ def _folder(context: Context, path: str, *, is_made: bool = False) -> RootedFold
             hint="its operator allows it with `sandbar serve --projects FOLDER`; project.export "
             "without `to` offers a zip",
         )
-    # Each workspace has its own, and one that comes after another of the same name has another.
-    name = _STRANGE.sub("_", context.db.caller.workspace)[:80]
-    home = context.projects / f"{name}-{context.db.number}"
-    home.mkdir(mode=0o700, exist_ok=True)
-    return RootedFolder(home, path, is_made=is_made)
+    if context.db.is_scoped:
+        # Files know nothing of classes: in a folder, others' exports would be read and replaced.
+        raise Forbidden(
+            "project.narrow-key",
+            "a key that is narrowed to classes reads and writes no folders",
+            hint="project.export without `to` offers a zip of what it may see",
+        )
+    home = project_home(context.projects, context.db.caller.workspace, context.db.number)
+    return RootedFolder(home, path, is_made=is_made, within=home.name)
+
+
+def project_home(root: Path, workspace: str, number: int) -> Path:
+    """The folder below the root that is a workspace's own; it is made if it is not there.
+
+    A workspace that comes after another of the same name has another one: hence the number.
+    """
+    home = root / f"{_STRANGE.sub('_', workspace)[:80]}-{number}"
+    RootedFolder(home, is_made=True).close()
+    return home
 
 
 VERBS = (
