@@ -1,0 +1,102 @@
+"""Very many Markdown files, through the real program: killed, stopped, run again, all there."""
+
+from __future__ import annotations
+
+import re
+import resource
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import sandbar
+from tests.cli.program import PROGRAM, environment
+from tests.conftest import Say
+
+EVERYDAY, MANY = 2_000, 100_000
+
+
+def write_notes(folder: Path, count: int) -> None:
+    """Notes in folders of a thousand, each with links to three others and two tags."""
+    for n in range(count):
+        home = folder / f"n{n // 1000:03}"
+        home.mkdir(parents=True, exist_ok=True)
+        links = ", ".join(f"n{m // 1000:03}/m{m:06}" for m in _linked(n, count))
+        text = (
+            f"---\nident: n{n // 1000:03}/m{n:06}\nname: Note {n}\ntype: observation\n"
+            f"tags: [tag{n % 50}, common]\nrelated: [{links}]\n---\n# Heading {n}\n\nText {n}.\n"
+        )
+        (home / f"m{n:06}.md").write_text(text, encoding="utf-8")
+
+
+def _linked(n: int, count: int) -> list[int]:
+    return [(n * 7 + 1) % count, (n + count // 2) % count, (n * 31 + 17) % count]
+
+
+def begun(place: Path) -> subprocess.Popen[str]:
+    words = ("project", "import", "notes", "--class", "mm/Memory", "--apply")
+    return subprocess.Popen(
+        [str(PROGRAM), *words],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+        text=True, cwd=place, env=environment(),
+    )  # fmt: skip
+
+
+def interrupted(place: Path, number: signal.Signals, entities: int) -> int:
+    """Begin, and end it by a signal once there are so many more entities; how many there are."""
+    with sandbar.open(place / "sandbar.db") as db:
+        wanted = db.workspace.validity.count("mm/Memory") + entities
+        process = begun(place)
+        while process.poll() is None and db.workspace.validity.count("mm/Memory") < wanted:
+            time.sleep(0.02)
+        process.send_signal(number)
+        process.communicate()
+        return db.workspace.validity.count("mm/Memory")
+
+
+def import_them_all(place: Path, count: int, say: Say) -> None:
+    with sandbar.open(place / "sandbar.db") as db:
+        db.load_pack("memory")
+    write_notes(place / "notes", count)
+    killed = interrupted(place, signal.SIGKILL, count // 10)
+    stopped = interrupted(place, signal.SIGINT, count // 10)
+    began = time.monotonic()
+    process = begun(place)
+    told, _ = process.communicate()
+    took_s = time.monotonic() - began
+    assert process.returncode == 0, told
+    peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    say(
+        f"{count:,} files: killed at {killed:,}, stopped at {stopped:,}, rest in {took_s:.0f} s:"
+        f" {(count - stopped) / took_s:,.0f} a second, {peak_mb:.0f} MB at most"
+    )
+    assert 0 < killed <= stopped <= count
+    check_all_are_there(place, count)
+    again = begun(place)
+    told, _ = again.communicate()
+    assert re.search(rf"{count:,} unchanged", told), told
+
+
+def check_all_are_there(place: Path, count: int) -> None:
+    with sandbar.open(place / "sandbar.db") as db:
+        found = {one.ident: one for one in db.each("mm/Memory")}
+        assert len(found) == count
+        for n in range(0, count, max(count // 2_000, 1)):
+            memory = found[f"n{n // 1000:03}/m{n:06}"]
+            assert memory["memory/body"] == f"# Heading {n}\n\nText {n}.\n"
+            linked = dict.fromkeys(f"n{m // 1000:03}/m{m:06}" for m in _linked(n, count))
+            assert memory["memory/related"] == list(linked)
+            assert memory["memory/tags"] == [f"tag/tag{n % 50}", "tag/common"]
+        assert db.workspace.validity.count("mm/Tag") == min(count, 50) + 1
+
+
+def test_many_files_are_imported_whatever_comes_between(tmp_path: Path, say: Say) -> None:
+    import_them_all(tmp_path, EVERYDAY, say)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_very_many_files_are_imported_whatever_comes_between(tmp_path: Path, say: Say) -> None:
+    import_them_all(tmp_path, MANY, say)
