@@ -282,12 +282,17 @@ ERRAND = {
 }
 
 
+# Whoever gets so far was let in: only the folder is not theirs, or not there.
+_NO_FOLDER = ("project.no-folder", "project.narrow-key", "project.gone", "project.not-there")
+
+
 def outcome(db: sandbar.Database, caller: Caller, verb: Verb, arguments: dict[str, Any]) -> str:
     """What came of a call: let in, whatever else is wrong, or the code of the refusal."""
     try:
         answer = db.call_as(caller, verb.name, arguments)
     except (Forbidden, NotFound) as refusal:
-        return refusal.code
+        is_let_in = refusal.code in _NO_FOLDER
+        return f"{IN}, {refusal.code}" if is_let_in else refusal.code
     except Problem as problem:
         return _refusal_in(problem.data.get("findings")) or f"{IN}, {problem.code}"
     errors = getattr(answer, "errors", None) if verb.name == "entity.validate" else None

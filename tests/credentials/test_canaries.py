@@ -326,7 +326,9 @@ def _read_everything(stage: Stage, token: str, secrets: Canaries) -> None:
             assert "result" in answer, answer
         stage.call(token, "sandbar.entity.diff", {"entity": entity, "from": 1, "to": 1000})
     for secret in list(secrets.planted.values())[:8]:
-        found = stage.call(token, "sandbar.search.text", {"query": secret}, "echo of a search")
+        found = stage.call(
+            token, "sandbar.search.text", {"query": f'"{secret}"'}, "echo of a search"
+        )
         assert "shop/Vault" not in json.dumps(found)
     for tool in ("key.list", "workspace.list", "audit.list", "schema.entities", "task.list"):
         stage.call(token, f"sandbar.{tool}", {})

@@ -225,7 +225,7 @@ def test_two_verbs_cannot_share_a_name() -> None:
         ),
         (
             "entity.create",
-            {"class": "zorp/Boot", "source": "# x", "format": "markdown"},
+            {"class": "zorp/Boot", "source": "# x", "format": "docx"},
             "codec.unknown",
             "codec.list",
         ),

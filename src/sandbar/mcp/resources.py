@@ -74,6 +74,7 @@ class Resources:
         root, inner = "", ""
         if params.cursor is not None:
             root, inner = read_cursor(params.cursor, "resources", str, str)
+            root = root or "?"  # every page but the first says where it begins
         page = await self._service.read(exchange, lambda: self._page(exchange, root, inner))
         return complete(exchange.version, page, cacheable=True)
 
