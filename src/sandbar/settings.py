@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -64,6 +65,14 @@ class Settings(
             # Not as a file: its name, and so a password in it, would be shown here and there.
             raise _invalid("the database is a file, or an address that begins with postgresql://")
         return settings
+
+
+def state_folder(environment: Mapping[str, str] | None = None) -> Path:
+    """Where programs of this user keep what is to last and concerns nobody else."""
+    variables = os.environ if environment is None else environment
+    given = Path(variables.get("XDG_STATE_HOME", ""))
+    home = Path(variables.get("HOME") or Path.home())
+    return (given if given.is_absolute() else home / ".local" / "state") / "sandbar"
 
 
 def _key(name: str) -> str:

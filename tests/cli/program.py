@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -20,12 +21,13 @@ Answer = subprocess.CompletedProcess[str]
 
 _READY = re.compile(r"Sandbar is ready at (http://\S+/mcp)\n")
 _READY_S_MAX = 30
+_STATE = Path(tempfile.gettempdir()) / f"sandbar-tests-state-{os.getuid()}"
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment without settings of Sandbar but these."""
+    """The environment without settings of Sandbar but these; its state is kept apart from ours."""
     plain = {key: value for key, value in os.environ.items() if not key.startswith("SANDBAR_")}
-    return plain | {"COLUMNS": "100"} | dict(extra or {})
+    return plain | {"COLUMNS": "100", "XDG_STATE_HOME": str(_STATE)} | dict(extra or {})
 
 
 def run(*words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Answer:

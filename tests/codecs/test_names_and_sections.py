@@ -85,7 +85,7 @@ class Shouting:
         """None."""
         return False
 
-    def parse(self, *_: Any) -> Any:
+    def parse(self, *_: Any, **__: Any) -> Any:
         """Nothing."""
 
     def emit(self, *_: Any, **__: Any) -> Any:

@@ -20,7 +20,7 @@ class Loud:
     def supports(self, schema, class_):
         return True
 
-    def parse(self, text, schema, class_):
+    def parse(self, text, schema, class_, *, place=None):
         yield Parsed(class_="garden/Bed", slots={"db/doc": text.lower()})
 
     def emit(self, entities, schema, *, with_class=False):

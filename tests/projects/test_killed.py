@@ -25,7 +25,7 @@ import sandbar
 from tests.projects.conftest import Place
 db = sandbar.open(sys.argv[1])
 def told(done, total, message):
-    print(message, done, flush=True)
+    print(message.partition(":")[0], done, flush=True)
 Place(db).apply(Path(sys.argv[2]), progress=told)
 db.close()
 """

@@ -21,6 +21,7 @@ class Notes:
     def __init__(self, db: sandbar.Database, folder: Path) -> None:
         self.db = db
         self.folder = folder
+        self.state = folder.parent / "state"
         folder.mkdir(exist_ok=True)
         self.events: list[Event] = []
         self._sync: Sync | None = None
@@ -38,7 +39,13 @@ class Notes:
             guarded = self.db.guarded(local_caller(self.db.workspace_name))
             standing = self.db.workspace.standing
             self._sync = Sync(
-                guarded, standing, base_codecs(), self.folder, CLASS, self.events.append
+                guarded,
+                standing,
+                base_codecs(),
+                self.folder,
+                CLASS,
+                self.events.append,
+                state=self.state,
             )
         return self._sync
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from contextlib import closing
@@ -15,9 +16,14 @@ from sandbar.codecs import base_codecs
 from sandbar.model import Standing
 from sandbar.projects.sync import Sync
 from sandbar.projects.sync.journal import Agreement, Journal, Owner
+from sandbar.projects.sync.proving import Proofs
 from tests.watch.notes import CLASS, Notes, document
 
 OWNER = Owner("main", "2026-11-16T00:00:00Z", 1, CLASS)
+
+
+def _journal(folder: Path) -> Journal:
+    return Journal(folder, os.open(folder, os.O_DIRECTORY), Proofs(b"secret"))
 
 
 def test_a_second_watch_of_the_same_folder_is_refused(local_notes: Notes) -> None:
@@ -41,6 +47,7 @@ def test_a_folder_that_is_not_there(local_notes: Notes, tmp_path: Path) -> None:
             tmp_path / "nowhere",
             CLASS,
             print,
+            state=local_notes.state,
         )
     assert refused.value.code == "watch.no-folder"
 
@@ -160,7 +167,7 @@ def test_a_journal_of_another_version_is_refused(local_notes: Notes) -> None:
 
 
 def test_a_journal_stays_short(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "journal.jsonl")
+    journal = _journal(tmp_path)
     journal.begin(OWNER)
     for t in range(10_000):
         journal.agree([Agreement("foo.md", 1001, t, "0" * 64, "mm/foo")])
@@ -169,18 +176,18 @@ def test_a_journal_stays_short(tmp_path: Path) -> None:
     journal.flush()
     journal.close()
     assert len((tmp_path / "journal.jsonl").read_bytes().splitlines()) < 5000
-    again = Journal(tmp_path / "journal.jsonl")
+    again = _journal(tmp_path)
     assert again.agreements["foo.md"].t == 9999
     assert again.owner == OWNER
 
 
 def test_agreements_of_another_epoch_mean_nothing(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "journal.jsonl")
+    journal = _journal(tmp_path)
     journal.begin(OWNER)
     journal.agree([Agreement("foo.md", 1001, 5, "0" * 64)])
     journal.flush()
     journal.close()
-    again = Journal(tmp_path / "journal.jsonl")
+    again = _journal(tmp_path)
     assert again.agreements
     again.begin(Owner("main", OWNER.origin, 2, CLASS))
     assert not again.agreements
@@ -217,6 +224,7 @@ def test_a_workspace_that_was_restored_meanwhile_stops_the_watch(local_notes: No
         local_notes.folder,
         CLASS,
         local_notes.events.append,
+        state=local_notes.state,
     )
     with closing(sync):
         sync.round()

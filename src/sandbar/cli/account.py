@@ -9,7 +9,13 @@ import typer
 
 from sandbar.cli.calling import existing, opened, settings_of
 from sandbar.cli.limits import minted_pace
-from sandbar.cli.options import BurstOption, DatabaseOption, RateOption, WorkspaceOption
+from sandbar.cli.options import (
+    BurstOption,
+    DatabaseOption,
+    ExistingDatabaseOption,
+    RateOption,
+    WorkspaceOption,
+)
 
 if TYPE_CHECKING:
     from sandbar.access import Account, User
@@ -91,7 +97,7 @@ def add(
 @account_app.command("list")
 def list_all(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
-    database: DatabaseOption = None,
+    database: ExistingDatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """The programs and the people of a workspace."""
@@ -131,7 +137,7 @@ def _life(one: Account | User) -> list[str]:
 @account_app.command("revoke")
 def revoke_one(
     name: Annotated[str, typer.Argument(help="The account, or one minted key of it.")],
-    database: DatabaseOption = None,
+    database: ExistingDatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Let an account, or one key, sign in no more; it counts from the next request on."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sandbar.cli.calling import existing, settings_of
-from sandbar.cli.options import DatabaseOption, WorkspaceOption
+from sandbar.cli.options import ExistingDatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
     from sandbar.audit import AuditRow, Verdict
@@ -49,7 +49,7 @@ def verify_all(
             show_default=False,
         ),
     ] = None,
-    database: DatabaseOption = None,
+    database: ExistingDatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Print `intact`, or what is broken (exit code 1).
@@ -66,7 +66,7 @@ def verify_all(
 
 
 @audit_app.command("export")
-def export_all(database: DatabaseOption = None, workspace: WorkspaceOption = None) -> None:
+def export_all(database: ExistingDatabaseOption = None, workspace: WorkspaceOption = None) -> None:
     """Write every row and seal as JSON Lines, oldest first; the last line is the head."""
     import msgspec
 
@@ -80,7 +80,7 @@ def export_all(database: DatabaseOption = None, workspace: WorkspaceOption = Non
 
 
 @audit_app.command("head")
-def print_head(database: DatabaseOption = None, workspace: WorkspaceOption = None) -> None:
+def print_head(database: ExistingDatabaseOption = None, workspace: WorkspaceOption = None) -> None:
     """Print the head of the chain; keep it where nobody can change it."""
     from sandbar.audit import head_of
     from sandbar.errors import NotFound
@@ -109,7 +109,7 @@ def list_newest(
     as_json: Annotated[
         bool, typer.Option("--json", help="As JSON, one line each, for programs.")
     ] = False,
-    database: DatabaseOption = None,
+    database: ExistingDatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """The newest requests; `sandbar audit export` writes all of them.

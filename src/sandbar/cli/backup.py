@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sandbar.cli.counts import counted
-from sandbar.cli.options import DatabaseOption
+from sandbar.cli.options import ExistingDatabaseOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ def backup(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite FILE, if it is a backup, too.")
     ] = False,
-    database: DatabaseOption = None,
+    database: ExistingDatabaseOption = None,
 ) -> None:
     """Write a whole database to one file: every workspace, its history, keys and audit.
 

@@ -35,7 +35,7 @@ def existing(settings: Settings) -> Database:
             "store.no-database",
             f"there is no database at {settings.database}",
             hint="look at --database or SANDBAR_DATABASE; `sandbar serve`, `sandbar key mint` and"
-            " `sandbar pack add` make one",
+            " `sandbar pack add` make one, and so does `sandbar project import --apply`",
         )
     if settings.workspace not in names:
         raise NotFound(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandbar.cli.options import DatabaseOption, WorkspaceOption
+from sandbar.cli.options import ExistingDatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
     from sandbar.cli.clients import Launch, Server, Snippet
@@ -64,7 +64,7 @@ def connect(
             show_default=False,
         ),
     ] = None,
-    database: DatabaseOption = None,
+    database: ExistingDatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Print what a client's configuration needs: text to paste on stdout, advice on stderr.

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sandbar.cli.options import DatabaseOption, HostOption, PortOption, WorkspaceOption
+from sandbar.cli.options import ExistingDatabaseOption, HostOption, PortOption, WorkspaceOption
 
 if TYPE_CHECKING:
     from sandbar.cli.checks import Check
 
 
 def doctor(
-    database: DatabaseOption = None,
+    database: ExistingDatabaseOption = None,
     workspace: WorkspaceOption = None,
     host: HostOption = None,
     port: PortOption = None,

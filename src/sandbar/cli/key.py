@@ -8,7 +8,13 @@ import typer
 
 from sandbar.cli.calling import call_verb, existing, opened, settings_of
 from sandbar.cli.limits import minted_pace
-from sandbar.cli.options import BurstOption, DatabaseOption, RateOption, WorkspaceOption
+from sandbar.cli.options import (
+    BurstOption,
+    DatabaseOption,
+    ExistingDatabaseOption,
+    RateOption,
+    WorkspaceOption,
+)
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -121,7 +127,7 @@ def mint_one(
 @key_app.command("list")
 def list_all(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
-    database: DatabaseOption = None,
+    database: ExistingDatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """The keys of a workspace: whose they are, what they may, when they were used; no secrets."""
@@ -159,7 +165,7 @@ def list_all(
 
 @key_app.command("rotate")
 def rotate_one(
-    name: NameArgument, database: DatabaseOption = None, workspace: WorkspaceOption = None
+    name: NameArgument, database: ExistingDatabaseOption = None, workspace: WorkspaceOption = None
 ) -> None:
     """Give a key a new secret, shown this once; the old one is refused from the next request on."""
     settings = settings_of(database, workspace)
@@ -174,7 +180,7 @@ def revoke_one(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="The key's name, how it begins, or all of it.")
     ],
-    database: DatabaseOption = None,
+    database: ExistingDatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Let a key count no more, from the next request on."""

@@ -73,7 +73,10 @@ def sandbar(
 
 
 def main() -> None:
-    """Run a command. Exit codes: 0 done, 1 a problem (said without a traceback), 2 wrong usage."""
+    """Run a command.
+
+    Exit codes: 0 done, 1 a problem (said without a traceback), 2 wrong usage, 130 Ctrl-C.
+    """
     try:
         app()
     except Problem as problem:

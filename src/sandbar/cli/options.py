@@ -17,6 +17,17 @@ DatabaseOption = Annotated[
         show_default=False,
     ),
 ]
+# For commands that look at something, or end it.
+ExistingDatabaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        metavar="PATH|URL",
+        help="A SQLite file, which is not made here, or a postgresql:// URL."
+        " Else SANDBAR_DATABASE, else sandbar.db.",
+        show_default=False,
+    ),
+]
 WorkspaceOption = Annotated[
     str | None,
     typer.Option(

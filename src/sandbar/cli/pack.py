@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sandbar.cli.calling import existing, workspaces_in
-from sandbar.cli.options import DatabaseOption, WorkspaceOption
+from sandbar.cli.options import DatabaseOption, ExistingDatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,7 +20,7 @@ pack_app = typer.Typer(no_args_is_help=True, help="Packs: folders of classes and
 
 
 @pack_app.command("list")
-def list_packs(database: DatabaseOption = None, workspace: WorkspaceOption = None) -> None:
+def list_packs(database: ExistingDatabaseOption = None, workspace: WorkspaceOption = None) -> None:
     """The packs that can be loaded by name, and those that the workspace has."""
     from rich.console import Console
     from rich.table import Table

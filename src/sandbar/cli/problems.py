@@ -17,9 +17,7 @@ def print_problem(problem: Problem) -> None:
     _print(console, (problem.message, "bold red"), (f" ({problem.code})", "dim"))
     findings = _findings(problem)
     for finding in findings:
-        where = finding.get("slot") or finding.get("argument") or finding.get("at")
-        head = "" if where is None else f"{where}: "
-        _print(console, (f"  {head}", "red"), str(finding.get("message", "")))
+        _print(console, (f"  {_where(finding)}", "red"), str(finding.get("message", "")))
         if finding.get("hint"):
             _print(console, ("    try: ", "yellow"), str(finding["hint"]))
     available = problem.data.get("available")
@@ -34,6 +32,16 @@ def print_problem(problem: Problem) -> None:
 def _findings(problem: Problem) -> list[dict[str, Any]]:
     found = problem.data.get("findings")
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _where(finding: dict[str, Any]) -> str:
+    """The place of a finding: the line of a document, and its key, slot, argument or operation."""
+    line = finding.get("line")
+    named = (finding.get(one) for one in ("key", "slot", "argument", "at"))
+    name = next((one for one in named if one not in (None, "")), None)
+    parts = [f"line {line}" if line is not None else "", "" if name is None else str(name)]
+    head = ", ".join(part for part in parts if part)
+    return f"{head}: " if head else ""
 
 
 def _print(console: Console, *parts: str | tuple[str, str]) -> None:

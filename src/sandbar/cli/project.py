@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from sandbar.cli.calling import existing, opened, settings_of, workspaces_in
 from sandbar.cli.counts import counted
-from sandbar.cli.options import DatabaseOption, WorkspaceOption
+from sandbar.cli.options import ExistingDatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from sandbar.database import Database
     from sandbar.settings import Settings
 
@@ -32,6 +30,16 @@ ClassesOption = Annotated[
         show_default=False,
     ),
 ]
+ImportDatabaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        metavar="PATH|URL",
+        help="A SQLite file, made by --apply if need be, or a postgresql:// URL."
+        " Else SANDBAR_DATABASE, else sandbar.db.",
+        show_default=False,
+    ),
+]
 
 
 @project_app.command("export")
@@ -40,7 +48,7 @@ def export_one(
         Path, typer.Argument(metavar="FOLDER", help="New, empty, or an earlier export.")
     ],
     classes: ClassesOption = None,
-    database: DatabaseOption = None,
+    database: ExistingDatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Write a workspace to a folder: one file for each entity, with its schema and workflows.
@@ -54,7 +62,10 @@ def export_one(
     if classes:
         given["classes"] = classes
     with existing(settings_of(database, workspace)) as db:
-        done = _call(db, "project.export", given, f"exporting {db.workspace_name}")
+        try:
+            done = _call(db, "project.export", given, f"exporting {db.workspace_name}")
+        except KeyboardInterrupt:
+            _stop("Run the same command again, and the folder is completed.")
     console = Console(highlight=False, soft_wrap=True, markup=False)
     files = counted(done.files, "file", "files")
     console.print(f"{files} in {folder}, as of t = {done.t}.")
@@ -109,15 +120,16 @@ def import_one(
         bool, typer.Option("--delete-missing", help="Delete what an export had and has no more.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
-    database: DatabaseOption = None,
+    database: ImportDatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Read files into a workspace: first the plan, and with --apply what it says.
 
     Such as: sandbar project import ~/vault --source notes --apply
     """
-    import msgspec
-    from rich.console import Console
+    from sandbar import clock
+    from sandbar.cli.imported import Asked, print_imported, print_json
+    from sandbar.projects import RootedFolder
 
     given: dict[str, Any] = {
         "from": str(path),
@@ -125,26 +137,42 @@ def import_one(
         "mode": "atomic" if atomic else "per-file",
         "prefer": prefer,
         "delete-missing": delete_missing,
+        **({} if source is None else {"source": source}),
+        **({} if cls is None else {"class": cls}),
     }
-    if source is not None:
-        given["source"] = source
-    if cls is not None:
-        given["class"] = cls
-    settings = settings_of(database, workspace)
-    with _place(settings, workspace) as db:
-        done = _call(db, "project.import", given, f"reading {path}")
-    if as_json:
-        print(msgspec.json.encode(done).decode())
-    else:
-        _print_plan(Console(highlight=False, soft_wrap=True, markup=False), done, path)
-    if done.counts.get("refused") or done.counts.get("conflict"):
+    RootedFolder.of(path).close()  # before there is a new database for what is not there
+    began_s = clock.monotonic_s()
+    try:
+        with _place(settings_of(database, workspace), workspace, may_make=apply) as db:
+            done = _call(db, "project.import", given, f"reading {path}")
+    except KeyboardInterrupt:
+        _stop(_stopped(apply, atomic))
+    lasted_s = clock.monotonic_s() - began_s
+    print_json(done) if as_json else print_imported(done, Asked(path, apply, atomic), lasted_s)
+    if not done.is_clean:
         raise typer.Exit(1)
 
 
-def _place(settings: Settings, workspace: str | None) -> Database:
-    """A database that is new begins with the usual workspace."""
-    is_new = workspace is None and not workspaces_in(settings)
+def _place(settings: Settings, workspace: str | None, *, may_make: bool) -> Database:
+    """A database that is new begins with the usual workspace; to look makes none."""
+    is_new = may_make and workspace is None and not workspaces_in(settings)
     return opened(settings) if is_new else existing(settings)
+
+
+def _stopped(apply: bool, atomic: bool) -> str:
+    if not apply:
+        return "Nothing was written."
+    if atomic:
+        return "All was written, or nothing; the same command without --apply tells which."
+    return "What was written stays. Run the same command again, and it goes on from there."
+
+
+def _stop(message: str) -> NoReturn:
+    """End as a program does that is ended with Ctrl-C."""
+    import sys
+
+    print(f"Stopped. {message}", file=sys.stderr)
+    raise typer.Exit(130)
 
 
 def _call(db: Database, verb: str, arguments: dict[str, Any], what: str) -> Any:
@@ -155,40 +183,3 @@ def _call(db: Database, verb: str, arguments: dict[str, Any], what: str) -> Any:
         return db.call_as(
             local_caller(db.workspace_name), verb, arguments, surface="cli", conversation=showing
         )
-
-
-_STYLES = {
-    "create": "green", "change": "cyan", "delete": "magenta", "conflict": "bold yellow",
-    "refused": "bold red", "missing": "yellow",
-}  # fmt: skip
-
-
-_FIRST = {"refused": 0, "conflict": 1, "missing": 2, "delete": 3}
-
-
-def _print_plan(console: Console, done: Any, path: Path) -> None:
-    from rich.text import Text
-
-    # What somebody has to look at comes first.
-    entries = sorted(done.entries, key=lambda one: _FIRST.get(one.action, len(_FIRST)))
-    for one in entries[:_SHOWN]:
-        style = _STYLES.get(one.action, "dim")
-        entity = "" if one.entity is None else f"  {one.entity}"
-        line = Text.assemble((f"{one.action:>9}", style), f"  {one.path}", (entity, "dim"))
-        if one.slots:
-            line.append(f"  ({', '.join(one.slots)[:200]})", "dim")
-        console.print(line)
-        if one.why and not one.findings:
-            console.print(Text(f"           {one.why}", "dim"))
-        for finding in one.findings[:5]:
-            at = "" if finding.line is None else f"line {finding.line}: "
-            console.print(Text(f"           {at}{finding.message}", "red"))
-            if finding.hint:
-                console.print(Text(f"           {finding.hint}", "dim"))
-    rest = sum(done.counts.values()) - done.counts.get("unchanged", 0) - len(done.entries[:_SHOWN])
-    if rest > 0:
-        console.print(f"           … and {rest:,} more (--json lists the first thousand)")
-    counts = ", ".join(f"{count:,} {action}" for action, count in done.counts.items() if count)
-    console.print(f"{done.source}: {counts or 'nothing'}.")
-    if not done.applied and set(done.counts) & {"create", "change", "delete"}:
-        console.print("Nothing was written. To do it, repeat the command with --apply.")

@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 import structlog
 import uvicorn
@@ -20,6 +21,7 @@ from sandbar.cli.ports import address_of, take_port
 from sandbar.database import Database, open_database
 from sandbar.gate.connections import CONNECTIONS_MAX, Connection
 from sandbar.settings import Settings
+from sandbar.verbs import project_home
 
 # Together with the writer's last batches the end takes five seconds at most.
 _STREAMS_END_S = 3
@@ -47,6 +49,12 @@ def run_server(settings: Settings, greeting: Greeting) -> None:
         for pack in settings.packs:
             report = database.load_pack(pack)
             log.info("pack loaded", pack=report.name, created=report.created)
+        if settings.projects is not None:
+            # Made at once, so that the operator sees which folder agents call theirs.
+            home = project_home(
+                Path(settings.projects), settings.workspace, database.workspace.number
+            )
+            log.info("folder for projects", folder=str(home))
         app = make_app(
             database,
             public_url=settings.public_url,

@@ -15,10 +15,13 @@ def stdio(
 
     Works on the database itself, with or without a running server beside it.
     """
+    from pathlib import Path
+
     from sandbar.cli.logs import set_up_logs
     from sandbar.database import open_database
     from sandbar.mcp.stdio import serve_stdio
     from sandbar.settings import Settings
+    from sandbar.verbs import project_home
 
     settings = Settings.from_environment(
         database=database, workspace=workspace, tools=tools, projects=projects
@@ -26,4 +29,6 @@ def stdio(
     set_up_logs(settings.log_level)
     with open_database(settings.database, settings.workspace) as opened:
         opened.allow_projects(settings.projects)
+        if settings.projects is not None:
+            project_home(Path(settings.projects), settings.workspace, opened.workspace.number)
         serve_stdio(opened, settings.tools)

@@ -11,7 +11,7 @@ import typer
 
 from sandbar.cli.calling import existing, settings_of
 from sandbar.cli.counts import counted
-from sandbar.cli.options import DatabaseOption, WorkspaceOption
+from sandbar.cli.options import ExistingDatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,7 +49,7 @@ def watch(
             "--once", help="One round, then end; exit code 1 if anything is left to look at."
         ),
     ] = False,
-    database: DatabaseOption = None,
+    database: ExistingDatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Keep a folder of Markdown files and a workspace in step, both ways, until Ctrl-C.
@@ -77,13 +77,15 @@ def _run(
 
     from sandbar.cli.recorded import Recorded
     from sandbar.projects.sync import Sync, Watcher
+    from sandbar.settings import state_folder
 
     def tell(event: Event) -> None:
         told[event.kind] += 1
         _print_event(console, event)
 
     codecs = db.offer.codecs
-    sync = Sync(Recorded(db, "watch"), db.workspace.standing, codecs, folder, class_, tell)
+    standing, state = db.workspace.standing, state_folder() / "watch"
+    sync = Sync(Recorded(db, "watch"), standing, codecs, folder, class_, tell, state=state)
     with closing(sync):
         _print_standing(console, sync.standing(), folder, class_, db.workspace_name)
         watcher = Watcher(sync, lambda text: print(text, file=sys.stderr, flush=True))

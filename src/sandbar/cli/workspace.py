@@ -10,7 +10,7 @@ import typer
 
 from sandbar.cli.calling import call_verb, existing, opened, settings_of, workspaces_in
 from sandbar.cli.counts import counted
-from sandbar.cli.options import DatabaseOption, WorkspaceOption
+from sandbar.cli.options import DatabaseOption, ExistingDatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
     from sandbar.access import WorkspaceView
@@ -72,7 +72,7 @@ def create_one(
 @workspace_app.command("list")
 def list_all(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
-    database: DatabaseOption = None,
+    database: ExistingDatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """The workspaces of a database: owner, entities, t, keys, and whether they are suspended."""
@@ -112,7 +112,7 @@ def list_all(
 
 @workspace_app.command("suspend")
 def suspend_one(
-    name: NameArgument, database: DatabaseOption = None, workspace: WorkspaceOption = None
+    name: NameArgument, database: ExistingDatabaseOption = None, workspace: WorkspaceOption = None
 ) -> None:
     """Let nobody sign in to a workspace for now; its data stays as it is."""
     import shlex
@@ -126,7 +126,7 @@ def suspend_one(
 
 @workspace_app.command("resume")
 def resume_one(
-    name: NameArgument, database: DatabaseOption = None, workspace: WorkspaceOption = None
+    name: NameArgument, database: ExistingDatabaseOption = None, workspace: WorkspaceOption = None
 ) -> None:
     """Let everybody sign in again to a workspace that was suspended."""
     with _seated(settings_of(database, workspace), workspace) as db:
@@ -152,7 +152,7 @@ def delete_one(
             show_default=False,
         ),
     ] = None,
-    database: DatabaseOption = None,
+    database: ExistingDatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Erase a workspace with all its data, its past and its keys. There is no way back."""

@@ -13,25 +13,32 @@ from sandbar.codecs.base import (
     takes_bare_names,
     with_whole_names,
 )
-from sandbar.codecs.naming import derived_ident
+from sandbar.codecs.naming import OWN_NAMESPACES, derived_ident, ident_for_path, numbered
+from sandbar.codecs.places import Place
 from sandbar.codecs.registry import Codecs
 from sandbar.codecs.sections import Section, sections_of
+from sandbar.codecs.stating import stated_ident
 from sandbar.codecs.unclassed import Key, UnclassedDocument, read_document
 
 __all__ = [
     "BASE_CODECS",
+    "OWN_NAMESPACES",
     "Codec",
     "Codecs",
     "Key",
     "Parsed",
+    "Place",
     "Section",
     "UnclassedDocument",
     "base_codecs",
     "derived_ident",
     "emit_one",
+    "ident_for_path",
+    "numbered",
     "parse_one",
     "read_document",
     "sections_of",
+    "stated_ident",
     "takes_bare_names",
     "with_whole_names",
 ]

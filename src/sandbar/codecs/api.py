@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from sandbar.codecs.places import Place
 from sandbar.model import Entity, Introspection
 
 
@@ -52,11 +53,20 @@ class Codec(Protocol):
     def supports(self, schema: Introspection, class_: str) -> bool:
         """Whether instances of a class can be written."""
 
-    def parse(self, text: str, schema: Introspection, class_: str | None) -> Iterator[Parsed]:
+    def parse(
+        self,
+        text: str,
+        schema: Introspection,
+        class_: str | None,
+        *,
+        place: Place | None = None,
+    ) -> Iterator[Parsed]:
         """What a text states: one entity, unless it is a bulk text. Lazily.
 
         `class_` is what they are to be; the text may state a class below it, and must state one
-        if none is given.
+        if none is given. `place` is the file that it is read from, if it is one: it gives the
+        name where none is stated, and paths in the text are seen from it. Who has no use for it,
+        such as a bulk text, ignores it.
         """
 
     def emit(

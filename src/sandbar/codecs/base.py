@@ -8,6 +8,7 @@ from typing import Any
 from sandbar.codecs.api import Codec, Parsed
 from sandbar.codecs.json_codec import JsonCodec, JsonLinesCodec
 from sandbar.codecs.markdown import MarkdownCodec
+from sandbar.codecs.places import Place
 from sandbar.codecs.references import whole_names
 from sandbar.codecs.registry import Codecs
 from sandbar.codecs.shapes import shape_of
@@ -49,9 +50,16 @@ def with_whole_names(
     return whole_names(shorts, slots) if shorts else (slots, [])
 
 
-def parse_one(codec: Codec, text: str, schema: Introspection, class_: str | None) -> Parsed:
+def parse_one(
+    codec: Codec,
+    text: str,
+    schema: Introspection,
+    class_: str | None,
+    *,
+    place: Place | None = None,
+) -> Parsed:
     """What a text states that is about exactly one entity."""
-    parsed = codec.parse(text, schema, class_)
+    parsed = codec.parse(text, schema, class_, place=place)
     first = next(parsed, None)
     if first is None:
         raise Incorrect(

@@ -14,6 +14,7 @@ from sandbar.codecs.json_text import (
     write_json_indented,
 )
 from sandbar.codecs.objects import object_of, parse_object
+from sandbar.codecs.places import Place
 from sandbar.model import Entity, Introspection
 
 _INDENTED_MAX = DOCUMENT_BYTES_MAX // 4  # characters: beyond it nobody reads them anyway
@@ -31,7 +32,14 @@ class JsonCodec:
         """Whether instances of a class can be written: any can."""
         return True
 
-    def parse(self, text: str, schema: Introspection, class_: str | None) -> Iterator[Parsed]:
+    def parse(
+        self,
+        text: str,
+        schema: Introspection,
+        class_: str | None,
+        *,
+        place: Place | None = None,
+    ) -> Iterator[Parsed]:
         """The one entity that the text is."""
         check_source(text)
         plain = text.removeprefix("\ufeff")
@@ -41,7 +49,7 @@ class JsonCodec:
             given = read_json(plain)
         except NotJson as error:
             raise malformed([syntax_finding(error, error.line)]) from None
-        yield parse_object(given, schema, class_, 1, key_lines(plain))
+        yield parse_object(given, schema, class_, 1, key_lines(plain), place)
 
     def emit(
         self, entities: Iterable[Entity], schema: Introspection, *, with_class: bool = False
@@ -65,7 +73,14 @@ class JsonLinesCodec:
         """Whether instances of a class can be written: any can."""
         return True
 
-    def parse(self, text: str, schema: Introspection, class_: str | None) -> Iterator[Parsed]:
+    def parse(
+        self,
+        text: str,
+        schema: Introspection,
+        class_: str | None,
+        *,
+        place: Place | None = None,
+    ) -> Iterator[Parsed]:
         """The entities in the order of their lines; empty lines mean nothing."""
         return _Lines(text.removeprefix("\ufeff"), schema, class_)
 

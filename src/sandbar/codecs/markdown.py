@@ -11,6 +11,7 @@ from sandbar.codecs.document_text import split_document
 from sandbar.codecs.findings import Finding, Findings, check_source
 from sandbar.codecs.markdown_slots import SlotReader
 from sandbar.codecs.markdown_writing import document_lines
+from sandbar.codecs.places import Place
 from sandbar.codecs.routing import class_of_type, stated_class, wanted_class
 from sandbar.codecs.shapes import CLASS_KEY, IDENT_KEY, TYPE_KEY
 from sandbar.codecs.statements import Statements
@@ -31,7 +32,14 @@ class MarkdownCodec:
         """Whether instances of a class can be written: any can."""
         return True
 
-    def parse(self, text: str, schema: Introspection, class_: str | None) -> Iterator[Parsed]:
+    def parse(
+        self,
+        text: str,
+        schema: Introspection,
+        class_: str | None,
+        *,
+        place: Place | None = None,
+    ) -> Iterator[Parsed]:
         """The one entity that the document is."""
         check_source(text)
         document = split_document(text)
@@ -44,7 +52,7 @@ class MarkdownCodec:
         if name is None:
             found.raise_any()
         assert name is not None
-        statements = Statements(schema, name, found)
+        statements = Statements(schema, name, found, place)
         read = SlotReader(front, statements, schema, found)
         entries = [entry for entry in front.entries if entry.key not in used]
         for entry in sorted(entries, key=lambda entry: entry.key.removeprefix("db/") != IDENT_KEY):
@@ -77,7 +85,7 @@ def _class_of(
             by_type = class_of_type(schema, kind.node.value, wanted)
             if by_type is not None:
                 return by_type, {CLASS_KEY, TYPE_KEY}
-        return wanted_class(wanted, "write class: zorp/Boot into the front matter"), {CLASS_KEY}
+        return wanted_class(wanted, "name it under `class:` in the front matter"), {CLASS_KEY}
     except Refused as refused:
         found.add(msgspec.structs.replace(refused.finding, key=CLASS_KEY))
     except Problem as problem:

@@ -9,12 +9,11 @@ from yaml.nodes import MappingNode, Node, SequenceNode
 
 from sandbar.codecs.conversion import checked, from_word
 from sandbar.codecs.findings import Findings
-from sandbar.codecs.naming import ident_of_path, looks_like_path
-from sandbar.codecs.shapes import IDENT, Slot
+from sandbar.codecs.naming import looks_like_path
+from sandbar.codecs.shapes import Slot
 from sandbar.codecs.statements import Statements
 from sandbar.codecs.yaml_reading import JSON_TAG, Entry, FrontMatter, Refused
-from sandbar.errors import Incorrect, Problem
-from sandbar.keywords import looks_like_ident
+from sandbar.errors import Problem
 from sandbar.model import Introspection
 
 _COMPOUND = frozenset({"json", "tuple"})
@@ -95,19 +94,4 @@ class SlotReader:
         word = self._front.word(node).strip()
         if not looks_like_path(word):
             return from_word(slot, word)
-        ident = ident_of_path(word, self._namespace())
-        if not looks_like_ident(ident):
-            raise Incorrect(
-                "reference.malformed",
-                f"the path {word[:80]!r} stands for no ident",
-                hint="write the ident of the entity",
-            )
-        return ident
-
-    def _namespace(self) -> str:
-        """The namespace of the document: of its ident, or where such idents are made."""
-        shape = self._statements.shape
-        ident: str = self._statements.slots.get(IDENT) or shape.class_
-        if IDENT not in self._statements.slots and shape.document.ident_in is not None:
-            return shape.document.ident_in
-        return ident.partition("/")[0]
+        return self._statements.ident_at(slot, word)

@@ -7,7 +7,7 @@ from typing import Any
 
 from sandbar.codecs.document_text import FENCE
 from sandbar.codecs.naming import derived_ident, looks_like_path
-from sandbar.codecs.references import bare_name
+from sandbar.codecs.references import shortest_name
 from sandbar.codecs.routing import class_of_type, is_type
 from sandbar.codecs.shapes import CLASS_KEY, IDENT, IDENT_KEY, TYPE_KEY, Shape, Slot, shape_of
 from sandbar.codecs.yaml_reading import NODES_MAX, number_word
@@ -157,8 +157,8 @@ def _word(slot: Slot, value: Any) -> str:
         return number_word(value)
     if isinstance(value, int) or slot.kind in _PLAIN:
         return str(value)
-    if slot.short is not None and (bare := bare_name(slot.short, value)) is not None:
-        return text_word(bare)
+    if slot.short is not None and not looks_like_path(value):
+        return text_word(shortest_name(slot.short, value))
     if slot.kind == "ref" and looks_like_path(value):
         return text_word(f":{value}")
     return text_word(value)

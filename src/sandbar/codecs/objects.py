@@ -6,11 +6,13 @@ from typing import Any
 
 from sandbar.codecs.api import Parsed
 from sandbar.codecs.findings import Finding, Findings
-from sandbar.codecs.naming import derived_ident
+from sandbar.codecs.naming import derived_ident, looks_like_path
+from sandbar.codecs.places import Place
 from sandbar.codecs.routing import stated_class, wanted_class
-from sandbar.codecs.shapes import CLASS_MARK, ID_MARK, IDENT, shape_of
+from sandbar.codecs.shapes import CLASS_MARK, ID_MARK, IDENT, Slot, shape_of
 from sandbar.codecs.statements import Statements
 from sandbar.errors import Problem
+from sandbar.keywords import looks_like_ident
 from sandbar.model import Entity, Introspection
 
 _KINDS = {list: "an array", str: "text", bool: "true or false", type(None): "null"}
@@ -32,7 +34,12 @@ def object_of(entity: Entity, schema: Introspection, *, with_class: bool) -> dic
 
 
 def parse_object(
-    given: Any, schema: Introspection, class_: str | None, line: int, lines: dict[str, int]
+    given: Any,
+    schema: Introspection,
+    class_: str | None,
+    line: int,
+    lines: dict[str, int],
+    place: Place | None = None,
 ) -> Parsed:
     """What an object states; `lines` tells where its keys stand, as far as that is known."""
     wanted = None if class_ is None else schema.ident(class_)
@@ -51,11 +58,11 @@ def parse_object(
         if given.get(CLASS_MARK) is not None:
             name = stated_class(schema, given[CLASS_MARK], wanted)
         else:
-            name = wanted_class(wanted, f'write "{CLASS_MARK}": "zorp/Boot" into it')
+            name = wanted_class(wanted, f'name it under "{CLASS_MARK}"')
     except Problem as problem:
         found.refuse(problem, lines.get(CLASS_MARK, line), CLASS_MARK)
         found.raise_any()
-    statements = Statements(schema, name, found)
+    statements = Statements(schema, name, found, place)
     for key, value in given.items():
         if key not in (CLASS_MARK, ID_MARK) and not found.is_full:
             _state(statements, key, value, lines.get(key, line), found)
@@ -74,6 +81,16 @@ def _state(statements: Statements, key: str, value: Any, line: int, found: Findi
         if slot is None:
             statements.keep(key, value, line)
         else:
-            statements.put(slot, value)
+            statements.put(slot, _led(statements, slot, value))
     except Problem as problem:
         found.refuse(problem, line, key)
+
+
+def _led(statements: Statements, slot: Slot, value: Any) -> Any:
+    """References with idents for paths. What could be an ident is one: data is taken literally."""
+    if not statements.has_place or slot.kind != "ref":
+        return value
+    if isinstance(value, list):
+        return [_led(statements, slot, one) for one in value]
+    is_path = isinstance(value, str) and looks_like_path(value) and not looks_like_ident(value)
+    return statements.ident_at(slot, value) if is_path else value

@@ -7,10 +7,12 @@ from typing import Any
 from sandbar.codecs.api import Parsed
 from sandbar.codecs.conversion import checked
 from sandbar.codecs.findings import Finding, Findings
-from sandbar.codecs.naming import derived_ident
+from sandbar.codecs.naming import derived_ident, ident_of_path
+from sandbar.codecs.places import Place
 from sandbar.codecs.references import whole_names
 from sandbar.codecs.shapes import IDENT, Slot, shape_of
 from sandbar.errors import Incorrect
+from sandbar.keywords import looks_like_ident
 from sandbar.model import Introspection
 
 _ID_MAX = (1 << 53) - 1
@@ -19,12 +21,15 @@ _ID_MAX = (1 << 53) - 1
 class Statements:
     """The slots of one entity so far."""
 
-    def __init__(self, schema: Introspection, class_: str, found: Findings) -> None:
+    def __init__(
+        self, schema: Introspection, class_: str, found: Findings, place: Place | None = None
+    ) -> None:
         self.shape = shape_of(schema, class_)
         self.slots: dict[str, Any] = {}
         self.lines: dict[str, int] = {}
         self._schema = schema
         self._found = found
+        self._place = place
         self._claimed: set[str] = set()
         self._rest: dict[str, Any] = {}
         self._made: list[Parsed] = []
@@ -60,6 +65,43 @@ class Statements:
                 self._made += made
             self.slots[slot.ident] = checked(self._schema, slot, value)
 
+    @property
+    def has_place(self) -> bool:
+        """Whether the text lies in a folder, so that paths in it lead somewhere."""
+        return self._place is not None
+
+    def ident_at(self, slot: Slot, path: str) -> str:
+        """The ident that a path in a slot stands for."""
+        document = self.shape.document
+        if self._place is not None:
+            space = document.ident_in or self.shape.class_.partition("/")[0]
+            ident = self._place.ident_at(path, slot.short.namespace if slot.short else space)
+        else:
+            ident = ident_of_path(path, self._namespace())
+        if ident is None or not looks_like_ident(ident):
+            raise Incorrect(
+                "reference.malformed",
+                f"the path {path[:80]!r} "
+                f"{'stands for no ident' if ident else 'leads out of the folder'}",
+                hint="write the ident of the entity",
+            )
+        return ident
+
+    def _namespace(self) -> str:
+        """The namespace of the text: of its ident, or where such idents are made."""
+        ident: str = self.slots.get(IDENT) or self.shape.class_
+        if IDENT not in self.slots and self.shape.document.ident_in is not None:
+            return self.shape.document.ident_in
+        return ident.partition("/")[0]
+
+    def _own_ident(self) -> str | None:
+        """The name of what states none: by its place, or else made of what it is called."""
+        document = self.shape.document
+        if self._place is None:
+            return derived_ident(self._schema, self.shape.class_, self.slots)
+        is_named = document.ident_from is not None and document.ident_in is not None
+        return self._place.ident(document.ident_in or "") if is_named else None
+
     def keep(self, key: str, value: Any, line: int) -> None:
         """Keep what a key says that nobody declared."""
         carrier = self.shape.document.rest
@@ -73,7 +115,7 @@ class Statements:
         self._found.raise_any()
         is_derived = False
         if IDENT not in self._claimed and id is None:
-            ident = derived_ident(self._schema, self.shape.class_, self.slots)
+            ident = self._own_ident()
             if ident is not None:
                 self.slots[IDENT], is_derived = ident, True
         return Parsed(

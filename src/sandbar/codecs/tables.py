@@ -9,6 +9,7 @@ from sandbar.codecs.api import Parsed
 from sandbar.codecs.conversion import from_word
 from sandbar.codecs.findings import Finding, Findings, malformed
 from sandbar.codecs.json_text import NotJson, read_json, write_json
+from sandbar.codecs.places import Place
 from sandbar.codecs.routing import stated_class, wanted_class
 from sandbar.codecs.shapes import CLASS_MARK, ID_MARK, Slot, shape_of
 from sandbar.codecs.statements import Statements
@@ -34,7 +35,14 @@ class CsvCodec:
         """Whether instances of a class can be written: any can."""
         return True
 
-    def parse(self, text: str, schema: Introspection, class_: str | None) -> Iterator[Parsed]:
+    def parse(
+        self,
+        text: str,
+        schema: Introspection,
+        class_: str | None,
+        *,
+        place: Place | None = None,
+    ) -> Iterator[Parsed]:
         """The entities in the order of the rows."""
         return _Table(text.removeprefix("\ufeff"), schema, class_)
 

@@ -10,6 +10,8 @@ from sandbar.codecs import BASE_CODECS, Codecs
 from sandbar.errors import Unsupported
 from sandbar.model import Introspection
 from sandbar.projects.layout import placed
+from sandbar.projects.moving import Moves
+from sandbar.projects.places import Places
 from sandbar.projects.reading import read_items, read_workflow, suffix_of
 from sandbar.projects.rooted import Found, RootedFolder
 from sandbar.projects.sources import Item, Source
@@ -40,28 +42,38 @@ class ProjectSource:
     ) -> Iterator[Item]:
         """Definitions first, then all others."""
         first = first_classes(schema)
+        places, moves = Places(schema, folder), Moves(folder)
         for are_definitions in (True, False):
             for found in folder.files():
                 if only is None or found.path in only:
                     at = placed(found.path)
                     if (at is not None and at.class_ in first) == are_definitions:
-                        for item in self._read(folder, found, schema, codecs):
+                        for read in self._read(folder, found, schema, codecs, places):
+                            item = moves.named(read)
                             yield replace(item, is_definition=True) if are_definitions else item
 
     def _read(
-        self, folder: RootedFolder, found: Found, schema: Introspection, codecs: Codecs
+        self,
+        folder: RootedFolder,
+        found: Found,
+        schema: Introspection,
+        codecs: Codecs,
+        places: Places,
     ) -> Iterator[Item]:
         at = placed(found.path)
+        class_ = at.class_ if at is not None else places.class_of(found.path)
+        codec = codecs.of_suffix(suffix_of(found.path))
+        is_fit = at is not None or (class_ and codec and not codec.is_bulk)
         if found.path in (MANIFEST, SUMS):
             return
-        if found.problem is None and at is None:
+        if found.problem is None and not is_fit:
             yield Item(path=found.path)
-        elif found.problem is None and codecs.of_suffix(suffix_of(found.path)) is None:
+        elif found.problem is None and codec is None:
             yield Item(path=found.path, problem=_unknown_format(found.path))
         elif found.problem is None and at is not None and at.class_ == DEFINITION:
             yield read_workflow(folder, found.path)
         else:
-            yield from read_items(folder, found, schema, codecs, at and at.class_)
+            yield from read_items(folder, found, schema, codecs, class_, places)
 
 
 class FilesSource:
@@ -91,11 +103,12 @@ class FilesSource:
     ) -> Iterator[Item]:
         """Those of every file, by path."""
         classes = frozenset(schema.classes())
+        places = Places(schema, folder)
         for found in folder.files():
             if only is None or found.path in only:
                 above = "/".join(found.path.split("/")[:2])
                 class_ = self._class or (above if above in classes else None)
-                yield from read_items(folder, found, schema, codecs, class_)
+                yield from read_items(folder, found, schema, codecs, class_, places)
 
 
 def _unknown_format(path: str) -> Unsupported:

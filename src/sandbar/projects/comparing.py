@@ -71,7 +71,7 @@ def name_of(given: Any) -> Name | None:
 
 def references(facts: Facts, slots: dict[str, Any]) -> Iterator[tuple[str, Name]]:
     """Every name that these slots refer to, with its slot."""
-    for slot in facts.refs.intersection(slots):
+    for slot in sorted(facts.refs.intersection(slots)):  # told in this order, every time
         for given in _listed(slots[slot]):
             name = name_of(given)
             if name is not None:

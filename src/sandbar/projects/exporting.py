@@ -15,9 +15,12 @@ from sandbar.projects.documents import SPEC, Documents
 from sandbar.projects.judging import is_same_workflow
 from sandbar.projects.layout import Layout
 from sandbar.projects.names import Names
-from sandbar.projects.results import Exported, Progress
+from sandbar.projects.places import Places
+from sandbar.projects.reading import suffix_of
+from sandbar.projects.results import Exported, Progress, counted
+from sandbar.projects.sources import Item
 from sandbar.projects.sums import digest_of, write_sums
-from sandbar.projects.targets import Target
+from sandbar.projects.targets import Target, in_the_way
 from sandbar.workflow import CALL, DEFINITION, OWN_DEFINITIONS, VALIDATION
 
 _PAGE = 500
@@ -79,21 +82,29 @@ class _Export:
         self._documents = Documents(self._schema, codecs, portable)
         self._codecs = codecs
         self._comparison = Comparison(self._schema, Names(db).find)
+        self._places = Places(self._schema)
+        self._strays: dict[str, Item] = {}  # by ident: what files say that no export has written
         self._sums: list[tuple[str, bytes]] = []
         self._counts: dict[str, int] = {}
 
     def run(self, classes: Sequence[str]) -> Exported:
         chosen = self._chosen(classes)
         total = sum(self._db.instance_count(cls) for cls in self._tops(chosen))
-        layout = Layout(chosen)
+        everything = exported_classes(self._schema)
+        # Of all of them: so the path of an entity does not depend on what else is chosen.
+        layout = Layout(sorted(everything))
         self._target.begin()
-        self._tell(0, max(total, 1), "exporting")
+        for item in self._target.strays(self._schema, self._codecs):
+            if item.parsed is not None and item.digest is not None:
+                self._strays.setdefault(item.parsed.slots.get("db/ident", ""), item)
+        self._tell(0, max(total, 1), counted("exporting", 0, total))
         for cls in chosen:
             layout.enter(cls, self._idents(cls))
             for entity in self._instances(cls):
                 self._write(layout, entity, total)
         files = len(self._sums)
-        kept = self._target.settle(path for path, _ in self._sums)
+        scope = None if everything <= set(chosen) else frozenset(chosen)
+        kept = self._target.settle((path for path, _ in self._sums), scope)
         self._sums += [(path, bytes.fromhex(digest)) for path, digest in kept.items()]
         sums = write_sums(self._sums)
         left = self._target.finish(sums, len(self._sums))
@@ -127,22 +138,41 @@ class _Export:
     def _write(self, layout: Layout, entity: Entity, total: int) -> None:
         suffix, data = self._documents.of(entity)
         path = layout.path(entity.ident, entity.entity_id, suffix)
-        digest = self._target.put(path, data, partial(self._says_same, entity, suffix))
+        stray = self._stray(entity, path)
+        digest = self._target.put(path, data, partial(self._says_same, entity, path))
         self._sums.append((path, bytes.fromhex(digest)))
+        if stray is not None:
+            self._target.take_away(stray)
         self._counts[entity.class_] = self._counts.get(entity.class_, 0) + 1
         done = len(self._sums)
         if done % 100 == 0:
-            self._tell(done, max(total, done), "exporting")
+            total = max(total, done)
+            self._tell(done, total, counted("exporting", done, total))
 
-    def _says_same(self, entity: Entity, suffix: str, data: bytes, is_exact: bool) -> bool:
+    def _stray(self, entity: Entity, path: str) -> str | None:
+        """The file that somebody made for an entity elsewhere: it was imported, or is in the way.
+
+        Two files about one entity could not be imported any more.
+        """
+        item = self._strays.get(entity.ident or "")
+        if item is None or item.parsed is None or item.path == path:
+            return None
+        if item.parsed.class_ != entity.class_ or entity.class_ == DEFINITION:
+            return None
+        if self._comparison.differences(item.parsed, entity, is_exact=False, is_whole=True):
+            raise in_the_way(item.path)
+        return item.path
+
+    def _says_same(self, entity: Entity, path: str, data: bytes, is_exact: bool) -> bool:
         """Whether a file says what the entity is, in other words: it was edited, then imported."""
-        codec = self._codecs.of_suffix(suffix)
+        codec = self._codecs.of_suffix(suffix_of(path))
         if codec is None:
             return False
         try:
             if entity.class_ == DEFINITION:
                 return is_same_workflow(data.decode(), entity[SPEC])
-            parsed = parse_one(codec, data.decode(), self._schema, entity.class_)
+            place = self._places.of(path)
+            parsed = parse_one(codec, data.decode(), self._schema, entity.class_, place=place)
             name = parsed.slots.get("db/ident", parsed.id)
             changes = self._comparison.differences(parsed, entity, is_exact=is_exact, is_whole=True)
         except (Problem, UnicodeDecodeError):

@@ -23,7 +23,8 @@ from sandbar.projects.judging import Judge, Verdict
 from sandbar.projects.making import Making
 from sandbar.projects.names import LOOKED_UP, Names
 from sandbar.projects.passes import Passes, Scene
-from sandbar.projects.results import Imported, Mode, Prefer, Progress
+from sandbar.projects.reading import suffix_of
+from sandbar.projects.results import Imported, Mode, Prefer, Progress, counted
 from sandbar.projects.rooted import RootedFolder
 from sandbar.projects.sources import Item, Source
 from sandbar.projects.sums import composed, read_sums
@@ -207,9 +208,20 @@ class _Import:
 
     def _judge(self, names: Names, is_linking: bool = False) -> Judge:
         prefer = self._wishes.prefer
-        judge = Judge(self._schema, self._documents(), names, self._base, prefer)
+        why = self._why_ignored
+        judge = Judge(self._schema, self._documents(), names, self._base, prefer, why)
         judge.is_linking = is_linking
         return judge
+
+    def _why_ignored(self, path: str) -> str:
+        """Why a file is no part of this."""
+        suffix = suffix_of(path)
+        if self._codecs.of_suffix(suffix) is None:
+            return f"no codec reads {suffix} files" if suffix else "no codec reads it: no suffix"
+        if self._source.name == PROJECT:
+            example = f"CLASS/IDENT{suffix}, such as bed/Plant/plant/moss{suffix}"
+            return f"in a project, an entity is at {example}; or import this file by itself"
+        return f"{self._source.name} reads no {suffix} files"
 
     def _items(self, only: Container[str] | None) -> Iterator[Item]:
         """The items that are no definitions."""
@@ -245,7 +257,9 @@ class _Import:
             self._making.note(some)
             self._entities += len(some)
             self._files = max(self._files, self._entities)  # a bulk file holds many
-            self._tell(self._entities, 3 * self._files, "reading")
+            # Three times, each of them is looked at: the bar of a client only ever grows.
+            done = min(self._entities, self._files)
+            self._tell(done, 3 * self._files, counted("reading", done, self._files))
         self._making.settle(self._names)
         self._entities += len(self._making)
 

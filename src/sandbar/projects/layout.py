@@ -164,6 +164,16 @@ def placed(path: str) -> Placed | None:
     return Placed(class_, ident, None, f".{suffix}") if looks_like_ident(ident) else None
 
 
+def below_class(path: str) -> tuple[str, str] | None:
+    """The class in whose folders a file is, by its path, and the rest of the path."""
+    parts = _joined(path.split("/"))
+    names = [name for part in parts[:2] if (name := unescaped(part))]
+    class_ = "/".join(names)
+    if len(parts) < 3 or len(names) != 2 or not looks_like_ident(class_):
+        return None
+    return class_, "/".join(parts[2:])
+
+
 def _joined(parts: list[str]) -> list[str]:
     """Parts that end in a bare % go on in the next one."""
     joined: list[str] = []

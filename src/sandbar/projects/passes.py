@@ -15,7 +15,7 @@ from sandbar.projects.findings import REFUSALS
 from sandbar.projects.judging import Judge, Verdict, dangling
 from sandbar.projects.layout import placed
 from sandbar.projects.names import Names
-from sandbar.projects.results import Progress
+from sandbar.projects.results import Progress, counted
 from sandbar.projects.sources import Item
 from sandbar.projects.sums import digest_of
 from sandbar.projects.tally import Tally
@@ -48,9 +48,11 @@ class Passes:
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
+        self._doing = "importing"
 
     def try_out(self) -> None:
         """Find out what would be written and what refused; nothing is written."""
+        self._doing = "comparing"
         self._pass(self._writer(self._tried, is_trial=True))
         for verdict, _ in self._missing():
             self._scene.tally.count(verdict.action)
@@ -109,7 +111,8 @@ class Passes:
             writer.add(verdict)
             if done % 100 == 0:
                 so_far = scene.files + min(done, scene.files)
-                scene.tell(so_far, 3 * scene.files, "importing")
+                message = counted(self._doing, min(done, scene.files), scene.files)
+                scene.tell(so_far, 3 * scene.files, message)
         writer.flush()
 
     # --- those that wait ---------------------------------------------------------------------
@@ -189,7 +192,7 @@ class Passes:
             writer.add(verdict)
             if done % 100 == 0:
                 so_far = 2 * scene.files + scene.files * done // len(keys)
-                scene.tell(so_far, 3 * scene.files, "linking")
+                scene.tell(so_far, 3 * scene.files, counted("linking", done, len(keys)))
         writer.flush()
         for verdict in self._judged(writer.waiting, is_linking=True) if writer.waiting else ():
             if verdict.is_write:

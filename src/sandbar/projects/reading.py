@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from sandbar.codecs import Codec, Codecs, Parsed, parse_one
+from sandbar.codecs import Codec, Codecs, Parsed, Place, parse_one
 from sandbar.errors import Incorrect, Problem
 from sandbar.model import Introspection
 from sandbar.projects.documents import SPEC
+from sandbar.projects.places import Places
 from sandbar.projects.rooted import FILE_BYTES_MAX, Found, RootedFolder
 from sandbar.projects.sources import Item
 from sandbar.projects.sums import digest_of, plain_digest
@@ -24,6 +25,7 @@ def read_items(
     schema: Introspection,
     codecs: Codecs,
     class_: str | None,
+    places: Places,
 ) -> Iterator[Item]:
     """The items of one file: one, unless its codec is for many."""
     path = found.path
@@ -35,7 +37,7 @@ def read_items(
     elif codec.is_bulk:
         yield from _bulk(folder, path, schema, codec, class_)
     else:
-        yield _single(folder, path, schema, codec, class_)
+        yield _single(folder, places.of(path), schema, codec, class_)
 
 
 def suffix_of(path: str) -> str:
@@ -86,11 +88,12 @@ def _spec(text: str) -> Any:
 
 
 def _single(
-    folder: RootedFolder, path: str, schema: Introspection, codec: Codec, class_: str | None
+    folder: RootedFolder, place: Place, schema: Introspection, codec: Codec, class_: str | None
 ) -> Item:
+    path = place.path
     try:
         data = folder.read(path, bytes_max=FILE_BYTES_MAX)
-        parsed = parse_one(codec, text_of(data), schema, class_)
+        parsed = parse_one(codec, text_of(data), schema, class_, place=place)
     except Problem as problem:
         return Item(path=path, problem=problem)
     return _whole(path, data, parsed)

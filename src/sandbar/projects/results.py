@@ -19,6 +19,11 @@ Prefer = Literal["nobody", "files", "workspace"]
 Progress = Callable[[int, int, str], None]
 
 
+def counted(doing: str, done: int, total: int) -> str:
+    """The message of a progress: what is being done, and with how many of the files."""
+    return f"{doing}: {done:,} of {total:,} files"
+
+
 class ProjectFinding(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True):
     """What is wrong with a file, and where."""
 
@@ -64,7 +69,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_d
     entities: int  # how many the files hold
     counts: dict[str, int]  # per action
     reconciled: bool  # whether every entity that was found is counted under one action
-    entries: list[Planned] = []  # the first, without what is unchanged
+    entries: list[Planned] = []  # the first, without what is unchanged; the ignored come last
     findings: list[ProjectFinding] = []  # the first
     findings_count: int = 0
     t: int | None = None  # after the last write

@@ -6,7 +6,6 @@ whoever swaps a folder for a link while it is being walked finds that it is not 
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -15,7 +14,8 @@ from threading import get_ident
 from types import TracebackType
 from typing import BinaryIO, NamedTuple, cast
 
-from sandbar.errors import Conflict, Forbidden, Incorrect, NotFound, Problem, Unavailable
+from sandbar.errors import Forbidden, Incorrect, Problem
+from sandbar.projects.file_problems import link, no_file, nowhere, refusal
 
 FILE_BYTES_MAX = 8 << 20
 DEPTH_MAX = 32
@@ -42,16 +42,25 @@ class RootedFolder:
     Paths are written with `/`, from the folder on.
     """
 
-    def __init__(self, root: Path, inside: str = "", *, is_made: bool = False) -> None:
-        """With `is_made`, folders on the way that are missing are made."""
+    def __init__(
+        self, root: Path, inside: str = "", *, is_made: bool = False, within: str | None = None
+    ) -> None:
+        """With `is_made`, folders on the way that are missing are made.
+
+        Whoever is not to know where the root is hears of it as `within`.
+        """
         self.only: str | None = None  # the one file, if `inside` names a file
         self.name = inside or str(root)  # for messages
+        if within is not None:
+            self.name = f"{inside} in {within}" if inside else within
         parts = _parts(inside) if inside else []
         top = _open_root(root, is_made=is_made)
         try:
             self._root = self._enter(top, parts, is_made=is_made)
+        except FileNotFoundError as error:
+            raise nowhere(self.name, within) from error
         except OSError as error:
-            raise _refusal(self.name, error) from error
+            raise refusal(self.name, error) from error
         finally:
             if getattr(self, "_root", None) != top:
                 os.close(top)
@@ -118,7 +127,7 @@ class RootedFolder:
                     try:
                         below = os.open(name, _FOLDER, dir_fd=folder)
                     except OSError as error:
-                        yield Found(path, _refusal(path, error))
+                        yield Found(path, refusal(path, error))
                         continue
                     yield from self._walk(below, f"{path}/", depth + 1)
         finally:
@@ -146,7 +155,7 @@ class RootedFolder:
             finally:
                 os.close(file)
         except OSError as error:
-            raise _refusal(path, error) from error
+            raise refusal(path, error) from error
         if len(data) > bytes_max:
             raise Incorrect(
                 "project.too-large",
@@ -171,7 +180,7 @@ class RootedFolder:
                 os.close(file)
             os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
         except OSError as error:
-            raise _refusal(path, error) from error
+            raise refusal(path, error) from error
 
     def clear_parts(self, path: str) -> None:
         """Remove what a write beside this file has left that was killed."""
@@ -183,7 +192,7 @@ class RootedFolder:
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise _refusal(path, error) from error
+            raise refusal(path, error) from error
 
     def appending(self, path: str) -> BinaryIO:
         """A file that grows line by line, each of them at once."""
@@ -192,7 +201,7 @@ class RootedFolder:
             file = os.open(name, _GROWING, 0o600, dir_fd=folder)
             return cast(BinaryIO, os.fdopen(file, "ab", buffering=0))
         except OSError as error:
-            raise _refusal(path, error) from error
+            raise refusal(path, error) from error
 
     def remove(self, path: str) -> None:
         """Remove a file, and the folders that are empty without it."""
@@ -202,7 +211,7 @@ class RootedFolder:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise _refusal(path, error) from error
+            raise refusal(path, error) from error
         self._leave()
         parents = path.split("/")[:-1]
         while parents:
@@ -254,8 +263,10 @@ def _open_root(root: Path, *, is_made: bool) -> int:
         if is_made:
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
         return os.open(root, _FOLDER & ~os.O_NOFOLLOW)
+    except FileNotFoundError as error:
+        raise nowhere(str(root), None) from error
     except OSError as error:
-        raise _refusal(str(root), error) from error
+        raise refusal(str(root), error) from error
 
 
 def _descend(top: int, parts: list[str], *, is_made: bool = False) -> int:
@@ -294,9 +305,9 @@ def _entries(folder: int) -> list[tuple[str, int]]:
 def _unreadable(path: str, mode: int, depth: int) -> Problem | None:
     """Why something that a walk comes by is not looked into."""
     if stat.S_ISLNK(mode):
-        return _link(path)
+        return link(path)
     if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
-        return _no_file(path)
+        return no_file(path)
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -315,9 +326,9 @@ def _unreadable(path: str, mode: int, depth: int) -> Problem | None:
 
 def _check_regular(path: str, state: os.stat_result) -> None:
     if stat.S_ISLNK(state.st_mode):
-        raise _link(path)
+        raise link(path)
     if not stat.S_ISREG(state.st_mode):
-        raise _no_file(path)
+        raise no_file(path)
 
 
 def _check_replaceable(path: str, folder: int, name: str) -> None:
@@ -347,44 +358,3 @@ def _write_all(file: int, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(file, rest) :]
-
-
-def _link(path: str) -> Forbidden:
-    return Forbidden(
-        "project.link",
-        f"{path} is a symbolic link",
-        hint="links are not followed: put the file itself there",
-    )
-
-
-def _no_file(path: str) -> Forbidden:
-    return Forbidden(
-        "project.no-file", f"{path} is no regular file", hint="only files and folders are read"
-    )
-
-
-def _refusal(path: str, error: OSError) -> Problem:
-    """What the system says, in words of ours."""
-    if error.errno == errno.ELOOP:
-        return _link(path)
-    if error.errno == errno.ENOTDIR:
-        return Conflict(
-            "project.not-a-folder",
-            f"{path} leads through something that is no folder",
-            hint="links are not followed: name a folder that is one itself",
-        )
-    if error.errno == errno.ENOENT:
-        return NotFound(
-            "project.gone", f"there is no {path}", hint="was it removed or renamed meanwhile?"
-        )
-    if error.errno == errno.EACCES:
-        return Forbidden(
-            "project.no-access",
-            f"{path} cannot be opened: {error.strerror}",
-            hint="let the server's user read it (and write there, to export)",
-        )
-    return Unavailable(
-        "project.unreadable",
-        f"{path} cannot be read or written: {error.strerror}",
-        hint="is the disk full, or the folder gone?",
-    )

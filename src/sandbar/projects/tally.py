@@ -20,13 +20,14 @@ class Tally:
         self.entities = 0
         self._each = each
         self._entries: list[Planned] = []
+        self._ignored: list[Planned] = []  # listed last: pictures must not hide what is refused
         self._findings: list[ProjectFinding] = []
         self._findings_count = 0
 
     def add(self, verdict: Verdict) -> None:
         """Note the last word on an item."""
         self.count(verdict.action)
-        if verdict.action in ("unchanged", "ignored"):
+        if verdict.action == "unchanged":
             self._note(verdict.findings)
         else:
             self.tell(verdict.planned())
@@ -37,8 +38,9 @@ class Tally:
 
     def tell(self, planned: Planned) -> None:
         """List an entry and its findings, if there is room, and tell whoever wants to know all."""
-        if len(self._entries) < LISTED_MAX:
-            self._entries.append(planned)
+        entries = self._ignored if planned.action == "ignored" else self._entries
+        if len(entries) < LISTED_MAX:
+            entries.append(planned)
         self._note(planned.findings)
         if self._each is not None:
             self._each(planned)
@@ -60,7 +62,7 @@ class Tally:
             entities=self.entities,
             counts={action: n for action, n in sorted(self.counts.items()) if n},
             reconciled=counted == self.entities,
-            entries=self._entries,
+            entries=(self._entries + self._ignored)[:LISTED_MAX],
             findings=self._findings,
             findings_count=self._findings_count,
             t=t,

@@ -5,7 +5,7 @@ This package is their door: surfaces and packs import from here.
 
 from sandbar.verbs.arguments import Arguments
 from sandbar.verbs.base import base_catalogue, base_verbs
-from sandbar.verbs.base.projects import EXPORT_URI, ZIP, zipped
+from sandbar.verbs.base.projects import EXPORT_URI, ZIP, project_home, zipped
 from sandbar.verbs.catalogue import Catalogue, Example, Verb
 from sandbar.verbs.class_tools import (
     ClassTool,
@@ -49,5 +49,6 @@ __all__ = [
     "is_class_tool_name",
     "output_schema",
     "portable_keys",
+    "project_home",
     "zipped",
 ]

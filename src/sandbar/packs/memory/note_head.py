@@ -7,6 +7,7 @@ from sandbar.errors import Incorrect
 
 TAG_KEYS = ("tags", "tag")
 ALIAS_KEYS = ("aliases", "alias")
+IDENT_KEYS = ("ident", "db/ident")
 
 
 def read_note(data: bytes) -> UnclassedDocument:
@@ -24,6 +25,11 @@ def words_of(document: UnclassedDocument, *keys: str) -> list[str]:
     """The words of these keys; none, if they are not there or say something else."""
     found = (document.keys.get(key) for key in keys)
     return [word for key in found if key is not None for word in key.words or ()]
+
+
+def stated_by(document: UnclassedDocument) -> str | None:
+    """The ident that the front matter states, as it is written."""
+    return next(iter(words_of(document, *IDENT_KEYS)), None)
 
 
 def tags_of(document: UnclassedDocument) -> list[str]:

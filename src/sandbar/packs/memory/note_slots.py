@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 from sandbar.codecs import Key, Section, UnclassedDocument, sections_of
 from sandbar.errors import Problem
 from sandbar.model import Introspection
 from sandbar.packs.memory.links import LINK_SLOTS, RELATED
-from sandbar.packs.memory.note_head import ALIAS_KEYS, TAG_KEYS, tags_of
+from sandbar.packs.memory.note_head import ALIAS_KEYS, IDENT_KEYS, TAG_KEYS, stated_by, tags_of
 from sandbar.packs.memory.note_text import Link, References, wiki_links
 from sandbar.packs.memory.vault import Vault, is_note
 from sandbar.projects import ProjectFinding
@@ -45,6 +46,9 @@ class Noted:
             "memory/body": document.body or None,
             "memory/imported-from": path,
         }
+        stated = stated_by(document)
+        if stated is not None and vault.is_named_by(path, stated):
+            self._keys = {key: kept for key, kept in self._keys.items() if key not in IDENT_KEYS}
         if document.trouble is not None:
             trouble = document.trouble
             told = f"the front matter was taken as text: {trouble.message}"
@@ -182,8 +186,11 @@ class Noted:
     def _note_named(self, word: str) -> str | None:
         """The note that a word of front matter means: `[[Name]]`, `Name`, or a path."""
         target = next(iter(wiki_links(word)), word.strip())
-        found = self._vault.note_of_name(target, self._path)
-        return found or self._vault.note_at(target, self._path) or self._vault.note_called(target)
+        for name in dict.fromkeys((target, unquote(target))):
+            found = self._vault.note_of_name(name, self._path)
+            if found := found or self._vault.note_at(name, self._path):
+                return found
+        return self._vault.note_called(target)
 
     def _mention(self, target: str, line: int, key: str | None = None) -> None:
         note = self._vault.note_of_name(target, self._path)

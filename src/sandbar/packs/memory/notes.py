@@ -13,7 +13,7 @@ from sandbar.codecs import Codecs, Parsed, UnclassedDocument
 from sandbar.errors import Problem
 from sandbar.model import Introspection
 from sandbar.packs.memory.answers import MEMORY
-from sandbar.packs.memory.note_head import ALIAS_KEYS, read_note, tags_of, words_of
+from sandbar.packs.memory.note_head import ALIAS_KEYS, read_note, stated_by, tags_of, words_of
 from sandbar.packs.memory.note_slots import Noted
 from sandbar.packs.memory.note_text import references_of
 from sandbar.packs.memory.vault import TAG, Vault, is_note
@@ -69,6 +69,7 @@ def _item(folder: RootedFolder, schema: Introspection, vault: Vault, path: str) 
     found = references_of(document.body)
     if not vault.has_note(path):  # it was unreadable a moment ago
         _take_in(vault, path, document)
+        vault.settle()
     noted = Noted(schema, vault, path, document)
     noted.take_keys(document.body)
     noted.take_references(document, found)
@@ -95,10 +96,11 @@ def _vault_of(folder: RootedFolder, schema: Introspection) -> Vault:
             _take_in(vault, found.path, read_note(folder.read(found.path)))
         except Problem:
             continue  # its item will say what is wrong with it
+    vault.settle()
     return vault
 
 
 def _take_in(vault: Vault, path: str, document: UnclassedDocument) -> None:
     mentions = references_of(document.body).tags
     tags = [*tags_of(document), *(mention.tag for mention in mentions)]
-    vault.add_note(path, words_of(document, *ALIAS_KEYS), tags)
+    vault.add_note(path, words_of(document, *ALIAS_KEYS), tags, stated_by(document))

@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from unicodedata import normalize
 
-from sandbar.codecs import derived_ident
+from sandbar.codecs import OWN_NAMESPACES, derived_ident, ident_for_path
+from sandbar.keywords import looks_like_ident
 from sandbar.model import Introspection
-from sandbar.packs.memory.naming import Idents, digest_of, ident_of_note
+from sandbar.packs.memory.naming import Idents, digest_of
 from sandbar.packs.memory.note_text import NOTE_SUFFIXES
 
 TAG = "mm/Tag"
+_HOME = "mm"
 
 
 class Tag(NamedTuple):
@@ -32,6 +34,7 @@ class Vault:
 
     def __init__(self, schema: Introspection) -> None:
         self._schema = schema
+        self._definitions = {*schema.classes(), *schema.properties()}
         self._idents = Idents()
         self._tag_idents = Idents()
         self._paths: dict[str, str] = {}  # folded path to path
@@ -41,12 +44,16 @@ class Vault:
         self._tags: dict[str, Tag] = {}
         self._idents_of: dict[str, str] = {}  # path of a note to its ident
         self._by_ident: dict[str, str] = {}
+        self._unnamed: list[str] = []  # paths of notes that are named when all are taken in
 
-    def add_note(self, path: str, aliases: list[str], tags: list[str]) -> None:
-        """Take in a note. Notes come in the order of their paths."""
-        ident = self._idents.give(ident_of_note(self._schema, path), path)
-        self._idents_of[path] = ident
-        self._by_ident[ident] = path
+    def add_note(
+        self, path: str, aliases: list[str], tags: list[str], stated: str | None = None
+    ) -> None:
+        """Take in a note. Notes come in the order of their paths; `settle` ends it."""
+        if stated is not None and self._may_state(stated):
+            self._name(path, stated.removeprefix(":"))
+        else:
+            self._unnamed.append(path)
         folded = _folded(path)
         self._paths.setdefault(folded, path)
         self._by_name.setdefault(posixpath.basename(folded), []).append((folded, path))
@@ -54,6 +61,29 @@ class Vault:
             self._by_alias.setdefault(_folded(alias), []).append(path)
         for tag in tags:
             self.add_tag(tag)
+
+    def settle(self) -> None:
+        """Name those that state no ident, by their paths: what is stated goes first."""
+        for path in self._unnamed:
+            self._name(path, ident_for_path(path, _HOME))
+        self._unnamed = []
+
+    def is_named_by(self, path: str, stated: str) -> bool:
+        """Whether a note has the ident that it states."""
+        return self._idents_of[path] == stated.removeprefix(":")
+
+    def _name(self, path: str, wanted: str) -> None:
+        ident = self._idents.give(wanted, path)
+        self._idents_of[path] = ident
+        self._by_ident[ident] = path
+
+    def _may_state(self, given: str) -> bool:
+        """Whether a note may be called so: not as what is no note, nor as another note."""
+        ident = given.removeprefix(":")
+        space = ident.partition("/")[0].partition(".")[0]
+        is_free = space not in OWN_NAMESPACES or space == _HOME
+        is_known = ident in self._by_ident or ident in self._definitions
+        return looks_like_ident(ident) and is_free and not is_known
 
     def add_other(self, path: str) -> None:
         """Take in a file that is no note."""

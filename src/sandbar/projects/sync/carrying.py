@@ -98,14 +98,15 @@ class Carrying:
                 desk.told("renamed", look.path, entity, look.moved_from)
         elif step == "compare":
             assert entity is not None
-            self._compare(look, entity)
+            self._compare(look, entity, is_first=agreement is None)
         elif step in ("write", "throw-away"):
             self._rewriting.unchanged(look.path, look.seen, look.data)
         return None
 
-    def _compare(self, look: Look, entity: Entity) -> None:
+    def _compare(self, look: Look, entity: Entity, *, is_first: bool) -> None:
         """Both have changed: they say the same, or the workspace's version gets the name."""
-        if self._desk.wishing.is_same(look, entity):
+        wishing = self._desk.wishing
+        if wishing.is_same(look, entity) or (is_first and wishing.is_made_of(look, entity)):
             self._desk.agree(look.path, entity, look.seen.sha)
         else:
             self._rewriting.replace(look.path, entity, expected=None)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sandbar.access import Guarded
 from sandbar.clock import monotonic_s
-from sandbar.codecs import Codecs
+from sandbar.codecs import Codecs, Place, stated_ident
 from sandbar.errors import Conflict, Problem, Unavailable
 from sandbar.model import Standing as WorkspaceStanding
 from sandbar.projects.sync import events
@@ -28,7 +28,6 @@ from sandbar.projects.sync.table import state_of
 
 _CHUNK = 500
 _FORMAT = "markdown"
-_SIZE_MAX = 8 << 20  # what the codec reads at most
 _GONE_S = 0.3  # a file counts as deleted when it was missing for so long
 _MASS_MIN = 10
 _MASS_WINDOW_S = 30.0
@@ -47,18 +46,23 @@ class Sync:
         folder: Path,
         class_: str,
         tell: Tell,
+        *,
+        state: Path,
     ) -> None:
+        """`state` is a folder of the user's own, outside: there lies what proves the journal."""
         self._db = db
         schema = db.schema()
         self._class = schema.ident(class_)
         self._codec = codecs.named(_FORMAT)
         home_space = schema.document(self._class).ident_in or self._class.partition("/")[0]
         self._paths = Paths(home_space, self._codec.suffixes)
-        self._folder = Folder(folder.resolve(), self._paths, _SIZE_MAX)
-        self._home = Home(self._folder.root)
-        self._tell = tell
+        self._tell = tell = events.in_plain_text(tell)
+        root = folder.resolve()
+        owner = self._owner(standing().epoch)
+        self._home = Home(root, state, owner)
+        self._folder = Folder(root, self._home.folder, self._paths)
         try:
-            self._begin_journal(db.caller.workspace, standing().epoch)
+            self._begin_journal(owner)
             self._entities = Entities(db, standing, self._class)
             files = Files(self._folder, self._home, self._paths, self._keep_late)
             files.begin()
@@ -141,7 +145,7 @@ class Sync:
             self._seen = {}
             raise Unavailable(
                 "watch.disk",
-                f"{error.filename or self.root}: {error.strerror or error}",
+                events.plain(f"{error.filename or self.root}: {error.strerror or error}"),
                 hint="look at the disk and at the rights of the folder; nothing was lost",
             ) from error
 
@@ -156,7 +160,9 @@ class Sync:
 
     def _act(self, dirty: set[str], ids: set[int]) -> None:
         schema = self._db.schema()
-        meaning = Meaning(schema, self._codec, self._class, self._paths, self._ident_of)
+        meaning = Meaning(
+            schema, self._codec, self._class, self._paths, self._ident_of, self._place
+        )
         self._desk.begin(meaning, self._present)
         self._carrying.begin()
         paths = dirty | {self._pairing.path_of[id] for id in ids if id in self._pairing.path_of}
@@ -240,8 +246,22 @@ class Sync:
         try:
             class_ = None if entity is None else entity.class_
             look.stated = meaning.of_file(look.path, look.data, class_)
+            look.said = look.stated.ident
         except Problem as problem:
             look.problem = problem
+            look.said = _said(look.path, look.data)
+
+    def _place(self, path: str) -> Place:
+        return Place(path, stated=self._ident_at, has=self._present.__contains__)
+
+    def _ident_at(self, path: str) -> str | None:
+        """The ident of the entity of a file: the one that it has, or that the file states."""
+        agreement = self._home.journal.agreements.get(path)
+        known = None if agreement is None else self._entities.known.get(agreement.entity)
+        if known is not None:
+            return known.ident
+        found = self._folder.read(path) if path in self._present else None
+        return None if found is None else _said(path, found[1])
 
     def _ident_of(self, named: int | str) -> str | None:
         """The ident of an entity, if there is one of that number or name."""
@@ -302,16 +322,19 @@ class Sync:
 
     # --- beginning ---------------------------------------------------------------------------
 
-    def _begin_journal(self, workspace: str, epoch: int) -> None:
+    def _owner(self, epoch: int) -> Owner:
         first = self._db.changes(since=0, limit=1)
         origin = first[0].instant if first else ""
-        owner = Owner(workspace, origin, epoch, self._class)
+        return Owner(self._db.caller.workspace, origin, epoch, self._class)
+
+    def _begin_journal(self, owner: Owner) -> None:
         before = self._home.journal.owner
-        if before is not None and (before.origin, before.class_) != (origin, self._class):
+        if before is not None and (before.origin, before.class_) != (owner.origin, self._class):
             raise Conflict(
                 "watch.other-workspace",
-                f"{self.root} is kept in step with {before.class_} of another workspace"
-                f" ({before.workspace})",
+                f"{self.root} is kept in step with {events.plain(before.class_)} of"
+                + (" this" if before.origin == owner.origin else " another")
+                + f" workspace ({events.plain(before.workspace)})",
                 hint="look at --database, --workspace and --class; if it is to change sides, remove"
                 " the folder .sandbar in it: then both sides are compared, and nothing is deleted",
             )
@@ -339,6 +362,11 @@ class Sync:
                 reason="somebody was still writing to the version that was replaced",
             )
         )
+
+
+def _said(path: str, data: bytes) -> str | None:
+    """The ident that a file states, whatever else is wrong with it."""
+    return stated_ident(data.decode(errors="replace"), f".{path.rpartition('.')[2]}")
 
 
 def _chunks(paths: list[str]) -> Iterable[list[str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -21,6 +23,10 @@ Kind = Literal[
 ]
 # What somebody has to look at.
 SERIOUS: frozenset[Kind] = frozenset({"conflict", "returned", "refused"})
+# What a terminal obeys, or what lets a line look like another one.
+_ORDERS = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,3 +54,19 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     entities_changed: int
     entities_gone: int
     conflict_files: int
+
+
+def plain(text: str) -> str:
+    """A text that somebody else may have chosen, so that a terminal shows it and no more."""
+    return _ORDERS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def in_plain_text(tell: Callable[[Event], None]) -> Callable[[Event], None]:
+    """Whoever is told sees plain text: names of files are anybody's."""
+
+    def tell_plainly(event: Event) -> None:
+        texts = {name: getattr(event, name) for name in Event.__struct_fields__ if name != "kind"}
+        shown = {name: plain(text) for name, text in texts.items() if text is not None}
+        tell(msgspec.structs.replace(event, **shown))
+
+    return tell_plainly

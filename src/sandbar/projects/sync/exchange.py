@@ -8,7 +8,8 @@ import fcntl
 import os
 from pathlib import Path
 
-_AT_FDCWD = -100
+from sandbar.projects.sync.spots import READ, Spot
+
 _NO_REPLACE = 1
 _EXCHANGE = 2
 _NOT_OFFERED = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
@@ -20,27 +21,33 @@ class NotOffered(Exception):
     """This kernel or file system has no such move."""
 
 
-def exchange(one: Path, other: Path) -> None:
+def exchange(one: Spot, other: Spot) -> None:
     """Let two files change places; nobody sees a moment in which either is missing."""
     _rename(one, other, _EXCHANGE)
 
 
-def move_new(source: Path, target: Path) -> None:
+def move_new(source: Spot, target: Spot) -> None:
     """Give a file its name, unless something has it already (FileExistsError)."""
     try:
         _rename(source, target, _NO_REPLACE)
     except NotOffered:
-        os.link(source, target)
+        os.link(
+            source.name,
+            target.name,
+            src_dir_fd=source.folder,
+            dst_dir_fd=target.folder,
+            follow_symlinks=False,
+        )
         source.unlink()
 
 
-def is_open_for_writing(path: Path) -> bool | None:
+def is_open_for_writing(path: Path | Spot) -> bool | None:
     """Whether anybody can still write to a file that only we know the name of.
 
     A read lease is granted only if nobody has it open for writing. Where there are no leases this
     is not known (None), and the time that has passed must do.
     """
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    fd = path.open() if isinstance(path, Spot) else os.open(path, READ)
     try:
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
@@ -51,12 +58,14 @@ def is_open_for_writing(path: Path) -> bool | None:
     return False
 
 
-def _rename(source: Path, target: Path, how: int) -> None:
+def _rename(source: Spot, target: Spot, how: int) -> None:
     if _renameat2 is None:
         raise NotOffered
-    failed = _renameat2(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target), how)
+    failed = _renameat2(
+        source.folder, os.fsencode(source.name), target.folder, os.fsencode(target.name), how
+    )
     if failed:
         number = ctypes.get_errno()
         if number in _NOT_OFFERED:
             raise NotOffered
-        raise OSError(number, os.strerror(number), str(source), None, str(target))
+        raise OSError(number, os.strerror(number), source.name, None, target.name)

@@ -1,20 +1,30 @@
 """What both sides last agreed on, path by path, in a file that survives any end of the process.
 
 Lines are only ever added; whoever opens the file again drops what was left half-written, and keeps
-of the rest only what still counts.
+of the rest only what still counts. Each line is signed: what somebody else has written, all of it
+or only what follows our own lines, is not believed.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import stat
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 
 from sandbar.errors import Conflict
+from sandbar.projects.sync.proving import Proofs
+from sandbar.projects.sync.spots import NEW, Spot, is_inside, write_all
 
+_NAME = "journal.jsonl"
+_FRESH = "journal.new"
+_LINE_BYTES_MAX = 256 * 1024
+_SWAP_NAME = re.compile(r"[0-9a-f]{1,32}")
 _LINES_MORE_MAX = 4000  # that no longer count, before the file is written anew
 _VERSION = 1
 
@@ -59,7 +69,7 @@ class _Line(msgspec.Struct, omit_defaults=True):
 class Kept(NamedTuple):
     """What a journal said when it was opened."""
 
-    owner: Owner | None
+    owner: Owner | None  # as the first line says, proven or not; all else was proven
     agreements: dict[str, Agreement]
     swaps: dict[str, Swap]
 
@@ -67,9 +77,11 @@ class Kept(NamedTuple):
 class Journal:
     """The journal of one folder. One process has it open at a time: its caller sees to that."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        kept = _read(path)
+    def __init__(self, home: Path, folder: int, proofs: Proofs) -> None:
+        self._path = home / _NAME
+        self._folder = folder  # the same as `home`, open
+        self._proofs = proofs
+        kept = _read(self._path, Spot(folder, _NAME), proofs)
         self.owner = kept.owner
         self.agreements = kept.agreements
         self.swaps = kept.swaps
@@ -96,7 +108,7 @@ class Journal:
     def is_in_place(self) -> bool:
         """Whether the file that we write to is still the one in the folder."""
         try:
-            there = self._path.stat()
+            there = self._path.lstat()
         except OSError:
             return False
         ours = os.fstat(self._fd)
@@ -135,62 +147,80 @@ class Journal:
             self._append([_Line(swapped=name)])
 
     def _append(self, lines: list[_Line]) -> None:
-        text = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
-        os.write(self._fd, text)
+        write_all(self._fd, _text(lines, self._proofs))
         self._extra += len(lines)
 
     def _compact(self) -> None:
-        fresh = self._path.with_suffix(".new")
         lines = [_Line(version=_VERSION, owner=self.owner)]
         lines += [_Line(agreed=agreement) for agreement in self.agreements.values()]
         lines += [_Line(swap=swap) for swap in self.swaps.values()]
+        proofs = self._proofs.anew()
+        spot = Spot(self._folder, _FRESH)
+        spot.unlink()  # whatever it is: a link, too
+        fresh = spot.open(NEW | os.O_APPEND, 0o600)
+        try:
+            write_all(fresh, _text(lines, proofs))
+            os.fsync(fresh)
+            spot.rename(Spot(self._folder, _NAME))
+            os.fsync(self._folder)
+        except BaseException:
+            os.close(fresh)
+            raise
+        self._waiting = []  # it is all in there
         self.close()
-        with fresh.open("wb") as file:
-            for line in lines:
-                file.write(msgspec.json.encode(line) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self._path)
-        sync_folder(self._path.parent)
-        self._fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-        self._extra = 0
+        self._fd, self._proofs, self._extra = fresh, proofs, 0
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def _text(lines: list[_Line], proofs: Proofs) -> bytes:
+    return b"".join(proofs.signed(msgspec.json.encode(line)) for line in lines)
+
+
+def _read(path: Path, spot: Spot, proofs: Proofs) -> Kept:
     try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def _read(path: Path) -> Kept:
-    kept = Kept(None, {}, {})
-    try:
-        text = path.read_bytes()
+        number = spot.open()
     except FileNotFoundError:
-        return kept
+        return Kept(None, {}, {})
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise OSError(errno.EISDIR, "no file", str(path))
+    with os.fdopen(number, "rb") as file:
+        return _read_lines(path, file, proofs)
+
+
+def _read_lines(path: Path, file: BinaryIO, proofs: Proofs) -> Kept:
+    kept = Kept(None, {}, {})
     decoder = msgspec.json.Decoder(_Line)
-    for raw in text.split(b"\n")[:-1]:  # what has no end of line was cut off by the end of somebody
+    # What has no end of line was cut off by the end of somebody; no line of ours is so long.
+    while (raw := file.readline(_LINE_BYTES_MAX)).endswith(b"\n"):
+        is_ours = proofs.is_next(raw)
+        if not is_ours and kept.owner is not None:
+            break  # somebody else has added it
         try:
             line = decoder.decode(raw)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             break  # after a power cut the rest may be anything; what is not known is compared
-        if line.version is not None:
-            if line.version != _VERSION:
-                raise Conflict(
-                    "watch.version",
-                    f"{path} was written by another version of Sandbar",
-                    hint="use that version, or remove the folder .sandbar: both sides are compared",
-                )
+        if line.version not in (None, _VERSION):
+            raise Conflict(
+                "watch.version",
+                f"{path} was written by another version of Sandbar",
+                hint="use that version, or remove the folder .sandbar: both sides are compared",
+            )
+        if kept.owner is None:
             kept = Kept(line.owner, {}, {})
-        elif line.agreed is not None:
-            kept.agreements[line.agreed.path] = line.agreed
-        elif line.forgotten is not None:
-            kept.agreements.pop(line.forgotten, None)
-        elif line.swap is not None:
-            kept.swaps[line.swap.name] = line.swap
-        elif line.swapped is not None:
-            kept.swaps.pop(line.swapped, None)
+        if not is_ours or kept.owner is None:
+            break  # nothing in it is believed; whose it claims to be is enough to refuse it
+        _take(kept, line)
     return kept
+
+
+def _take(kept: Kept, line: _Line) -> None:
+    if line.agreed is not None:
+        if is_inside(line.agreed.path):
+            kept.agreements[line.agreed.path] = line.agreed
+    elif line.forgotten is not None:
+        kept.agreements.pop(line.forgotten, None)
+    elif line.swap is not None:
+        if is_inside(line.swap.path) and _SWAP_NAME.fullmatch(line.swap.name):
+            kept.swaps[line.swap.name] = line.swap
+    elif line.swapped is not None:
+        kept.swaps.pop(line.swapped, None)

@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -17,11 +18,16 @@ import msgspec
 
 from sandbar.clock import now_us, pause_s
 from sandbar.projects.sync.paths import Paths, is_ignored_folder
+from sandbar.projects.sync.spots import Spot, spot_of
 
 STABLE_S = 0.05  # a file is taken if it is the same on two looks so far apart
 _FRESH_US = 2_000_000  # a coarse clock of a file system shows two seconds as one
 _DEPTH_MAX = 60
 _READ_BYTES = 1 << 20
+_SIZE_MAX = 8 << 20  # what the codec reads at most: no file that was agreed on is larger
+_NO_HASH = "0" * 64  # of what is no file
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO)  # or it is no file any more
+_TOO_MUCH = bytes(_SIZE_MAX + 1)  # stands for what is in a file that is too large
 
 Status = tuple[int, int, int, int]  # size, mtime, ctime, inode
 
@@ -37,10 +43,10 @@ class Seen(msgspec.Struct, frozen=True):
 class Folder:
     """The files below a folder that are ours to keep in step."""
 
-    def __init__(self, root: Path, paths: Paths, size_max: int) -> None:
+    def __init__(self, root: Path, top: int, paths: Paths) -> None:
         self.root = root
+        self._top = top  # the same as `root`, open
         self._paths = paths
-        self._size_max = size_max
         self.unreadable: dict[str, str] = {}  # files that we have no right to read, and why
 
     def all(self) -> dict[str, Status]:
@@ -49,15 +55,13 @@ class Folder:
         waiting = [("", 0)]
         while waiting:
             folder, depth = waiting.pop()
-            for entry in _entries(self.root / folder):
-                path = f"{folder}{entry.name}"
-                if entry.is_dir(follow_symlinks=False):
-                    if not is_ignored_folder(entry.name) and depth < _DEPTH_MAX:
+            for name, at in self._entries(folder):
+                path = f"{folder}{name}"
+                if at is None:
+                    if not is_ignored_folder(name) and depth < _DEPTH_MAX:
                         waiting.append((f"{path}/", depth + 1))
-                elif self._paths.is_ours(entry.name) and _is_text(path):
-                    status = _status(Path(entry.path))
-                    if status is not None:
-                        found[path] = status
+                elif stat.S_ISREG(at.st_mode) and _is_text(path):
+                    found[path] = _tuple(at)
         return found
 
     def statuses(self, paths: Iterable[str]) -> dict[str, Status]:
@@ -70,16 +74,18 @@ class Folder:
         parts = path.split("/")
         if not self._paths.is_ours(parts[-1]) or any(map(is_ignored_folder, parts[:-1])):
             return None
-        return _status(self.root / path) if self.has_plain_folder(path) else None
+        try:
+            with self.spot(path) as spot:
+                at = spot.status()
+        except OSError as error:
+            if error.errno not in _GONE:
+                raise
+            return None
+        return _tuple(at) if stat.S_ISREG(at.st_mode) else None
 
-    def has_plain_folder(self, path: str) -> bool:
-        """Whether no folder on the way to a file is a symbolic link."""
-        at = self.root
-        for part in path.split("/")[:-1]:
-            at = at / part
-            if at.is_symlink():
-                return False
-        return True
+    def spot(self, path: str, *, is_made: bool = False) -> AbstractContextManager[Spot]:
+        """The spot of a file; the folders on the way to it are made, if need be."""
+        return spot_of(self._top, path, is_made=is_made)
 
     def relative(self, path: str) -> str | None:
         """The path of something below the folder, as we know it; None if it is not ours."""
@@ -91,24 +97,24 @@ class Folder:
     def read(self, path: str) -> tuple[Seen, bytes] | None:
         """A file and what is in it; None if it is gone. Too large a one is only measured."""
         try:
-            fd = os.open(self.root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            with self.spot(path) as spot:
+                fd = spot.open()
         except OSError as error:
             if error.errno in (errno.EACCES, errno.EPERM):
                 self.unreadable[path] = error.strerror or "no right to read it"
-            elif error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            elif error.errno not in _GONE:
                 raise
             return None
         self.unreadable.pop(path, None)
-        with os.fdopen(fd, "rb") as file:
+        try:
             at = os.fstat(fd)
             if not stat.S_ISREG(at.st_mode):
                 return None
-            data = file.read(self._size_max + 1)
-            rest = sha256(data)
-            while more := file.read(_READ_BYTES):
-                rest.update(more)
+            data = _read(fd, at)
+        finally:
+            os.close(fd)
         is_fresh = abs(now_us() - at.st_ctime_ns // 1000) < _FRESH_US
-        return Seen(_tuple(at), rest.hexdigest(), is_fresh), data
+        return Seen(_tuple(at), _hash(at, data), is_fresh), data
 
     def settled(self, paths: Iterable[str]) -> Iterator[tuple[str, tuple[Seen, bytes]]]:
         """The files that are the same on two looks a moment apart."""
@@ -120,30 +126,47 @@ class Folder:
             if again is not None and (again[0].status, again[0].sha) == (seen.status, seen.sha):
                 yield path, (again[0], data)
 
+    def _entries(self, folder: str) -> Iterator[tuple[str, os.stat_result | None]]:
+        """What of ours is in a folder (its path ends in a slash, or is empty); None: a folder."""
+        try:
+            with self.spot(folder) as spot, os.scandir(spot.folder) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        yield entry.name, None
+                    elif self._paths.is_ours(entry.name):
+                        with suppress(FileNotFoundError):  # it went while we looked
+                            yield entry.name, entry.stat(follow_symlinks=False)
+        except OSError as error:
+            if error.errno not in _GONE:
+                raise
 
-def hash_of(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        found = sha256()
-        while more := file.read(_READ_BYTES):
-            found.update(more)
-    return found.hexdigest()
 
-
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
+def hash_of(spot: Spot) -> str:
+    """The SHA-256 of a file; of what can be no file of ours, something that no such file has."""
+    if not spot.is_file():
+        return _NO_HASH
+    fd = spot.open()
     try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except (FileNotFoundError, NotADirectoryError):
-        return []  # it went while we looked
+        at = os.fstat(fd)
+        return _hash(at, _read(fd, at))
+    finally:
+        os.close(fd)
 
 
-def _status(path: Path) -> Status | None:
-    try:
-        found = path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return _tuple(found) if stat.S_ISREG(found.st_mode) else None
+def _read(fd: int, at: os.stat_result) -> bytes:
+    """What is in a file; its size is looked at first: one of terabytes is made in no time."""
+    parts: list[bytes] = []
+    left = 0 if at.st_size > _SIZE_MAX else _SIZE_MAX + 1
+    while left and (part := os.read(fd, min(left, _READ_BYTES))):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts) if left else _TOO_MUCH
+
+
+def _hash(at: os.stat_result, data: bytes) -> str:
+    """The SHA-256 of a file; if it is too large to be read, of what its status says."""
+    is_measured = data is _TOO_MUCH
+    return sha256(repr(_tuple(at)).encode() if is_measured else data).hexdigest()
 
 
 def _tuple(found: os.stat_result) -> Status:

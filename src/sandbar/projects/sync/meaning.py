@@ -8,7 +8,16 @@ from typing import Any
 
 import msgspec
 
-from sandbar.codecs import Codec, Parsed, Section, derived_ident, emit_one, parse_one, sections_of
+from sandbar.codecs import (
+    Codec,
+    Parsed,
+    Place,
+    Section,
+    derived_ident,
+    emit_one,
+    parse_one,
+    sections_of,
+)
 from sandbar.model import Create, Entity, Introspection
 from sandbar.projects.reading import text_of
 from sandbar.projects.sync.paths import Paths
@@ -38,17 +47,21 @@ class Meaning:
         class_: str,
         paths: Paths,
         ident_of: Callable[[int | str], str | None],
+        at: Callable[[str], Place] = Place,
     ) -> None:
+        """`at` tells of the place of a file what else is known there."""
         self._schema = schema
         self._codec = codec
         self._class = class_
         self._paths = paths
         self._ident_of = ident_of
+        self._at = at
 
     def of_file(self, path: str, data: bytes, class_: str | None = None) -> Stated:
         """What a file states, as an instance of the class of its entity, if it has one."""
         wanted = class_ or self._class
-        parsed = parse_one(self._codec, text_of(data), self._schema, wanted)
+        text, place = text_of(data), self._at(path)
+        parsed = parse_one(self._codec, text, self._schema, wanted, place=place)
         slots = dict(parsed.slots)
         ident = slots.pop(IDENT, None)
         name = self._schema.document(parsed.class_).ident_from
@@ -72,10 +85,15 @@ class Meaning:
         text = emit_one(self._codec, entity, self._schema, with_class=is_other)
         derived = derived_ident(self._schema, entity.class_, entity.slots)
         is_left_out = entity.ident is not None and entity.ident == derived
-        if is_left_out and self._paths.ident(path) != entity.ident:
+        if is_left_out and not self._paths.is_place_of(path, entity.ident):
             opener, _, rest = text.partition("\n")
             text = f"{opener}\nident: {json.dumps(entity.ident, ensure_ascii=False)}\n{rest}"
         return text.encode()
+
+    def says_its_text(self, stated: Stated, entity: Entity) -> bool:
+        """Whether an entity has the text of a file, whatever else is said of either."""
+        body = self._schema.document(entity.class_).body
+        return body is not None and stated.slots.get(body) == entity.slots.get(body)
 
     def is_stored_link(self, slot: str) -> bool:
         """Whether a slot holds references, and is not computed from those of others."""

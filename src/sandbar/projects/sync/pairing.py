@@ -26,6 +26,8 @@ class Look(msgspec.Struct):
     seen: Seen
     data: bytes
     stated: Stated | None = None
+    said: str | None = None  # the ident that it states, also if it cannot be taken
+    ident: str | None = None  # the one that it has by its place, if it states none
     problem: Problem | None = None
     entity: int | None = None  # whose file it is
     moved_from: str | None = None
@@ -70,30 +72,62 @@ class Pairing:
             known = self._entities.known.get(number)
             if known is not None and known.ident is None:
                 return number
-        return self._entities.named(self._paths.ident(path))
+        other = self._entities.named(self._paths.other_ident(path))
+        return other if other is not None else self._entities.named(self._paths.ident(path))
 
     def pair(self, looks: list[Look], present: Iterable[str]) -> set[int]:
         """Say of each whose it is. Returns entities that have lost their file to another one."""
         there = set(present)
         gone = self._gone(there)
         claims = {
-            look.path: self.claimed(look.path, look.stated.ident if look.stated else None)
+            look.path: self.claimed(look.path, look.stated.ident if look.stated else look.said)
             for look in looks
         }
         taken: set[int] = set()
         for look in sorted(looks, key=lambda one: self._is_elsewhere(one.path, claims[one.path])):
             id = claims[look.path]
+            is_stated = look.said is not None or self.agreement(look.path) is not None
+            if (
+                id is not None
+                and not is_stated
+                and self._is_anothers(id, look, taken, there, claims)
+            ):
+                id = None  # its path makes the ident of another one: it is a new one
             if id is None:
                 self._find_moved(look, gone, taken)
                 id = look.entity
             if id is None:
                 continue
-            if id in taken or self._is_held(id, look.path, there, claims):
+            if self._is_anothers(id, look, taken, there, claims):
                 look.problem = look.problem or self._two_files(id, look.path)
                 continue
             taken.add(id)
             look.entity = id
+        self._name(looks)
         return self._move_agreements([look for look in looks if look.entity is not None])
+
+    def _name(self, looks: list[Look]) -> None:
+        """Say which ident each has by its place: the first has the plain one."""
+        given = {look.said for look in looks}
+        for look in looks:
+            ident = self._paths.ident(look.path)
+            holder = self._entities.named(ident)
+            is_taken = ident in given or holder not in (None, look.entity)
+            known = self._entities.known.get(look.entity or 0)
+            if known is not None and known.ident == self._paths.other_ident(look.path):
+                is_taken = True
+            look.ident = self._paths.other_ident(look.path) if is_taken else ident
+            given.add(look.ident if look.said is None else None)
+
+    def _is_anothers(
+        self,
+        id: int,
+        look: Look,
+        taken: set[int],
+        there: set[str],
+        claims: dict[str, int | None],
+    ) -> bool:
+        return id in taken or self._is_held(id, look.path, there, claims)
 
     def _gone(self, there: set[str]) -> dict[str, list[Agreement]]:
         """What files had that are gone."""

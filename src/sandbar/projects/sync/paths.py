@@ -1,28 +1,26 @@
-"""Which file is whose: the path that an ident stands for, and the ident of a path.
+"""Which file is whose: the ident of a path, and the path that an ident stands for.
 
 foo.md              mm/foo              the home namespace is the folder itself
 decisions/foo.md    decisions/foo
 a/b/c.md            a.b/c               deeper folders are dotted
-My note.md          mm/My%20note        what no ident can carry is escaped in the ident
-what%3F.md          mm/what?            what some file system cannot carry, in the file's name
+My note.md          mm/my-note          names are made as everywhere
 1042.md             (no ident)          an entity without ident, by its number
+
+Whatever ident has no such path lies in a file that is called as much like it as file systems take,
+and states it: what%3F.md is the file of mm/what?.
 """
 
 from __future__ import annotations
 
 import re
 
-from sandbar.keywords import MAX_BYTES as IDENT_BYTES_MAX
-from sandbar.keywords import looks_like_ident
+from sandbar.codecs import ident_for_path, numbered
 from sandbar.projects.layout import PART_BYTES_MAX, escaped, unescaped
 
 CONFLICT = re.compile(r"\.(?:conflict|deleted)-\d+-[0-9a-f]{6}(?:-\d+)?$")
 
-_NO_IDENT_CHARACTER = re.compile(r"[^\w*!?$&=<>.+\-'#]")
-_NO_FOLDER_CHARACTER = re.compile(r"[^\w\-]")
 _NO_FILE_CHARACTER = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]')
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)", re.IGNORECASE)
-_FOLDER_ESCAPE = re.compile(r"_x([0-9A-F]{4,6})_")
 _NUMBER = re.compile(r"[1-9][0-9]{0,15}")
 # Names that editors give to what they are about to throw away.
 _TEMPORARY = re.compile(r"(?:^\.|^#.*#$|^~|~$|\.tmp$|\.swp$|\.bak$|\.part$)")
@@ -45,19 +43,17 @@ class Paths:
         stem = self._stem(name)
         return stem is not None and not (_TEMPORARY.search(stem) or CONFLICT.search(stem))
 
-    def ident(self, path: str) -> str | None:
-        """The ident that a path stands for; None if it can be none."""
-        *folders, last = path.split("/")
-        while folders and folders[-1].endswith("%") and len(folders[-1]) > 1:
-            last = folders.pop()[:-1] + last  # a name that was too long for one part
-        stem = self._stem(last)
-        assert stem is not None, "only files of ours have idents"
-        space = self._home if not folders else ".".join(map(_component, folders))
-        if folders and not re.match(r"[^\W\d]", space):
-            space = _mark(space[0]) + space[1:]
-        ident = f"{space}/{_name(stem)}"
-        is_short = len(ident.encode("utf-8", "surrogateescape")) <= IDENT_BYTES_MAX
-        return ident if is_short and looks_like_ident(ident) else None
+    def ident(self, path: str) -> str:
+        """The ident that a path stands for, if nobody else has it."""
+        return ident_for_path(path, self._home)
+
+    def other_ident(self, path: str) -> str:
+        """The ident of a file whose path makes the ident of another one, too."""
+        return numbered(self.ident(path), path)
+
+    def is_place_of(self, path: str, ident: str | None) -> bool:
+        """Whether a file there need not state the ident."""
+        return ident in (self.ident(path), self.other_ident(path))
 
     def number(self, path: str) -> int | None:
         """The number that a file is called by, as those of entities without ident are."""
@@ -73,21 +69,21 @@ class Paths:
     def path(self, ident: str | None, number: int, *, is_strict: bool = False) -> str:
         """Where the file of an entity belongs. Strict: also if case does not count there.
 
-        What has no path that leads back to it lies under its number, and states its ident.
+        One that is named lies under its name; if that does not lead back to it, it states it.
         """
         suffix = self._suffixes[0]
-        if ident is not None:
-            space, name = ident.split("/", 1)
-            forms = [] if is_strict else [f"{_unescaped_name(name)}{suffix}", escaped(name, suffix)]
-            forms += [
-                escaped(name, suffix, is_strict=True),
-                f"{_percent(name[0])}{name[1:]}{suffix}",
-            ]
-            folders = [""] if space == self._home else [f"{_folders(space)}/", f"{escaped(space)}/"]
-            for path in (folder + form for form in forms for folder in folders):
-                if self._is_fit(path) and self.ident(path) == ident:
-                    return path
-        return f"{number}{suffix}"
+        if ident is None:
+            return f"{number}{suffix}"
+        space, name = ident.split("/", 1)
+        ends = f"{_percent(name[0])}{name[1:-1]}{_percent(name[-1])}" if len(name) > 1 else name
+        forms = [] if is_strict else [escaped(name, suffix)]
+        forms += [escaped(name, suffix, is_strict=True), f"{_percent(name[0])}{name[1:]}{suffix}"]
+        forms.append(f"{ends}{suffix}")
+        folders = [""] if space == self._home else [f"{_folders(space)}/", f"{escaped(space)}/"]
+        paths = [folder + form for form in forms for folder in folders]
+        fit = [path for path in paths if self._is_fit(path)]
+        back = (path for path in fit if self.ident(path) == ident)
+        return next(back, fit[0] if fit else f"{number}{suffix}")
 
     def beside(self, path: str, word: str, t: int, sha: str, number: int = 0) -> str:
         """The name of a version that is kept beside a file: `foo.conflict-12-a1b2c3.md`."""
@@ -119,37 +115,10 @@ def _is_portable(part: str) -> bool:
     return is_short and is_plain and not (_NO_FILE_CHARACTER.search(part) or _RESERVED.match(part))
 
 
-def _name(stem: str) -> str:
-    """The last part of the ident of a file."""
-    plain = unescaped(stem)
-    if plain is not None and not _NO_IDENT_CHARACTER.search(plain.replace("%", "")):
-        return plain
-    return _NO_IDENT_CHARACTER.sub(lambda found: _percent(found[0]), stem)
-
-
-def _unescaped_name(name: str) -> str:
-    """What a file was called whose ident has escapes."""
-    return unescaped(name) or name
-
-
 def _percent(char: str) -> str:
     return "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogateescape"))
 
 
-def _component(folder: str) -> str:
-    """A folder as a part of a namespace."""
-    plain = unescaped(folder) or folder
-    marked = _FOLDER_ESCAPE.sub(lambda found: f"_x005F_{found[0][1:]}", plain)
-    return _NO_FOLDER_CHARACTER.sub(lambda found: _mark(found[0]), marked)
-
-
-def _mark(char: str) -> str:
-    return f"_x{ord(char):04X}_"
-
-
 def _folders(space: str) -> str:
     """The folders of a namespace."""
-    parts = (
-        _FOLDER_ESCAPE.sub(lambda found: chr(int(found[1], 16)), part) for part in space.split(".")
-    )
-    return "/".join(part or "%" for part in parts)
+    return space.replace(".", "/")

@@ -8,23 +8,29 @@ beside the file.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
 import msgspec
 
 from sandbar.clock import monotonic_s
 from sandbar.errors import Conflict
 from sandbar.projects.sync.exchange import NotOffered, exchange, is_open_for_writing, move_new
+from sandbar.projects.sync.home import NAME as HOME
 from sandbar.projects.sync.home import Home
 from sandbar.projects.sync.journal import Swap
 from sandbar.projects.sync.looking import Folder, hash_of
 from sandbar.projects.sync.paths import Paths
+from sandbar.projects.sync.spots import NEW, READ, Spot, is_inside, spot_of, write_all
 
 _GRACE_S = 2.0  # what came out is looked at once more after so long
 _SYNCED_ONE_BY_ONE_MAX = 16
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP)  # or no plain way leads to it
+_NAME_MAX = 60  # characters of up to four bytes
+_CAME_BETWEEN = (*_GONE, errno.EEXIST)
 
 Keeping = Callable[[str, str], None]  # a path, and where what was there is kept now
 
@@ -46,18 +52,16 @@ class Files:
         self._paths = paths
         self._keeping = keeping
         self._late: dict[str, float] = {}  # what came out, and when
-        self._unsynced: list[Path] = []
+        self._unsynced: list[str] = []
 
     def begin(self) -> None:
         """Look after what a killed process has left behind."""
-        for left in list(self._home.swap.iterdir()):
+        for left in self._home.all_swapped():
             swap = self._home.journal.swaps.get(left.name)
             if swap is None:
-                self._keep(left, Path(self._home.trash), f"found-{left.name}.md", 0)
+                self._keep(left, f"found-{secrets.token_hex(4)}.md")
             elif not swap.new and hash_of(left) == swap.old:
-                self._keep(
-                    left, self._home.trash, self._paths.beside(swap.path, "deleted", 0, swap.old), 0
-                )
+                self._keep(left, self._paths.beside(swap.path, "deleted", 0, swap.old))
             elif hash_of(left) in (swap.old, swap.new):
                 if is_open_for_writing(left):
                     self._late[left.name] = monotonic_s()
@@ -70,39 +74,44 @@ class Files:
 
     def move(self, path: str, target: str) -> bool:
         """Give a file another place, if nothing is there; whether that was done."""
-        self._make_folder(target)
-        try:
-            move_new(self._root / path, self._root / target)
-        except (FileExistsError, FileNotFoundError, NotADirectoryError):
-            return False
-        self._unsynced += [self._root / target, self._root / path]
+        with self._made_spot(target) as there:
+            try:
+                with self._folder.spot(path) as here:
+                    move_new(here, there)
+            except OSError as error:
+                if error.errno not in _CAME_BETWEEN:
+                    raise
+                return False
+        self._unsynced += [target, path]
         return True
 
     def write_new(self, path: str, data: bytes) -> Placed:
         """Write a file where there is none."""
-        self._make_folder(path)
-        target = self._root / path
-        try:
-            move_new(self._prepare(data), target)
-        except FileExistsError:
-            return Placed(False)
-        self._unsynced.append(target)
+        with self._made_spot(path) as target:
+            fresh = self._prepare(data)
+            try:
+                move_new(fresh, target)
+            except FileExistsError:
+                fresh.unlink()
+                return Placed(False)
+        self._unsynced.append(path)
         return Placed(True)
 
     def replace(self, path: str, data: bytes, sha: str, *, expected: str | None, t: int) -> Placed:
         """Write a file over one. What was there is kept unless it is what was expected."""
-        if not self._folder.has_plain_folder(path):
-            return Placed(False)
         name = secrets.token_hex(8)
-        swap = self._home.swap / name
+        swap = self._home.swapped(name)
         self._prepare(data).rename(swap)
         self._home.journal.swap(Swap(name, path, expected or "", sha))
         try:
-            self._exchange(swap, self._root / path)
-        except (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError):
+            with self._folder.spot(path) as target:
+                self._exchange(swap, target, path)
+        except OSError as error:
+            if error.errno not in _CAME_BETWEEN:
+                raise
             self._drop(name)
             return Placed(False)
-        self._unsynced.append(self._root / path)
+        self._unsynced.append(path)
         if hash_of(swap) == expected:
             self._late[name] = monotonic_s()
             return Placed(True)
@@ -113,24 +122,28 @@ class Files:
     def throw_away(self, path: str, *, expected: str, t: int) -> Placed:
         """Move a file to the trash, if it is what both sides had agreed on."""
         name = secrets.token_hex(8)
-        swap = self._home.swap / name
+        swap = self._home.swapped(name)
         self._home.journal.swap(Swap(name, path, expected, ""))
         try:
-            (self._root / path).rename(swap)
-        except (FileNotFoundError, NotADirectoryError):
+            with self._folder.spot(path) as spot:
+                spot.rename(swap)
+        except OSError as error:
+            if error.errno not in _GONE:
+                raise
             self._home.journal.swapped(name)
             return Placed(True)
         sha = hash_of(swap)
         if sha == expected:
-            kept = self._keep(
-                swap, self._home.trash, self._paths.beside(path, "deleted", t, sha), 0
-            )
+            kept = self._keep(swap, self._paths.beside(path, "deleted", t, sha))
             self._home.journal.swapped(name)
             return Placed(True, kept)
+        kept_beside = None
         try:
-            move_new(swap, self._root / path)  # somebody has just changed it: it is needed
-            kept_beside = None
-        except FileExistsError:
+            with self._folder.spot(path) as spot:
+                move_new(swap, spot)  # somebody has just changed it: it is needed
+        except OSError as error:
+            if error.errno not in _CAME_BETWEEN:
+                raise
             kept_beside = self._keep_beside(swap, path, t)
         self._home.journal.swapped(name)
         return Placed(False, kept_beside)
@@ -140,8 +153,8 @@ class Files:
         if len(self._unsynced) > _SYNCED_ONE_BY_ONE_MAX:
             os.sync()
         else:
-            for path in {*self._unsynced, *(path.parent for path in self._unsynced)}:
-                _sync(path)
+            for path in set(self._unsynced):
+                self._sync(path)
         self._unsynced.clear()
 
     def look_again(self, *, is_last: bool = False) -> None:
@@ -150,12 +163,13 @@ class Files:
         At the end, what somebody may still write to stays for the next watch.
         """
         for name, since in list(self._late.items()):
-            swap = self._home.swap / name
+            swap = self._home.swapped(name)
             record = self._home.journal.swaps[name]
             is_due = is_last or monotonic_s() - since > _GRACE_S
-            if not swap.exists():
+            is_there = swap.is_there()
+            if not is_there:
                 del self._late[name]
-            if not is_due or not swap.exists():
+            if not is_due or not is_there:
                 continue
             is_open = is_open_for_writing(swap)
             if is_open or (is_last and is_open is None):
@@ -170,79 +184,94 @@ class Files:
 
     # --- steps -------------------------------------------------------------------------------
 
-    def _prepare(self, data: bytes) -> Path:
-        fresh = self._home.new / secrets.token_hex(8)
-        fresh.write_bytes(data)
+    def _prepare(self, data: bytes) -> Spot:
+        fresh = self._home.new(secrets.token_hex(8))
+        file = fresh.open(NEW)
+        try:
+            write_all(file, data)
+        finally:
+            os.close(file)
         return fresh
 
-    def _exchange(self, swap: Path, target: Path) -> None:
+    def _exchange(self, swap: Spot, target: Spot, path: str) -> None:
         """Let them change places; where the kernel has no such move, in two steps."""
         try:
             exchange(swap, target)
         except NotOffered:
-            aside = swap.with_suffix(".old")
+            aside = self._home.swapped(f"{swap.name}.old")
             target.rename(aside)
             try:
                 move_new(swap, target)
             except FileExistsError:
                 swap.unlink()
                 aside.rename(swap)
-                self._keep_beside(swap, target.relative_to(self._root).as_posix(), 0)
+                self._keep_beside(swap, path, 0)
                 raise
             aside.rename(swap)
 
     def _drop(self, name: str) -> None:
-        (self._home.swap / name).unlink(missing_ok=True)
+        self._home.swapped(name).unlink()
         self._home.journal.swapped(name)
 
-    def _make_folder(self, path: str) -> None:
-        is_there = self._folder.has_plain_folder(path)
-        if is_there:
+    @contextmanager
+    def _made_spot(self, path: str) -> Iterator[Spot]:
+        """The spot of a new file; the folders on the way to it are made."""
+        with ExitStack() as opened:
             try:
-                (self._root / path).parent.mkdir(parents=True, exist_ok=True)
-            except (FileExistsError, NotADirectoryError):
-                is_there = False  # a file has the folder's name
-        if not is_there:
-            raise Conflict(
-                "watch.no-place",
-                f"there can be no file {path}: a folder on the way is a link or a file",
-                hint="give that another name; links are not followed",
-            )
+                if not is_inside(path):
+                    raise NotADirectoryError(errno.ENOTDIR, path)
+                spot = opened.enter_context(self._folder.spot(path, is_made=True))
+            except OSError as error:
+                if error.errno not in _GONE:
+                    raise
+                raise Conflict(
+                    "watch.no-place",
+                    f"there can be no file {path}: a folder on the way is a link or a file",
+                    hint="give that another name; links are not followed",
+                ) from error
+            yield spot
 
-    def _keep_beside(self, found: Path, path: str, t: int) -> str:
+    def _keep_beside(self, found: Spot, path: str, t: int) -> str:
         sha = hash_of(found)
-        if not (self._root / path).parent.is_dir():
-            return self._keep(
-                found, self._home.trash, self._paths.beside(path, "conflict", t, sha), 0
-            )
-        number = 0
-        while True:
-            kept = self._paths.beside(path, "conflict", t, sha, number)
+        with ExitStack() as opened:
             try:
-                move_new(found, self._root / kept)
-            except FileExistsError:
-                number += 1
-            else:
-                self._unsynced.append(self._root / kept)
-                return kept
+                folder = opened.enter_context(self._folder.spot(path)).folder
+            except OSError as error:
+                if error.errno not in _GONE:
+                    raise
+                return self._keep(found, self._paths.beside(path, "conflict", t, sha))
+            number = 0
+            while True:
+                kept = self._paths.beside(path, "conflict", t, sha, number)
+                try:
+                    move_new(found, Spot(folder, kept.rpartition("/")[2]))
+                except FileExistsError:
+                    number += 1
+                else:
+                    self._unsynced.append(kept)
+                    return kept
 
-    def _keep(self, found: Path, folder: Path, name: str, number: int) -> str:
-        """Keep a file in a folder of our own, under a name that nothing has yet."""
-        target = folder / (f"{number}-{name.replace('/', '%2F')}" if number else name)
+    def _keep(self, found: Spot, path: str, number: int = 0) -> str:
+        """Keep a file in the trash, under a name that nothing has yet."""
+        name = f"{number}-{path.replace('/', '%2F')[-_NAME_MAX:]}" if number else path
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            move_new(found, target)
-        except (FileExistsError, NotADirectoryError):
-            return self._keep(found, folder, name, number + 1)
-        return target.relative_to(self._root).as_posix()
+            with spot_of(self._home.trash, name, is_made=True) as target:
+                move_new(found, target)
+        except OSError as error:
+            if error.errno not in _CAME_BETWEEN or error.errno == errno.ENOENT:
+                raise
+            return self._keep(found, path, number + 1)
+        return f"{HOME}/trash/{name}"
 
-
-def _sync(path: Path) -> None:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-    except OSError:
-        return  # it went again; then nothing has to last
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    def _sync(self, path: str) -> None:
+        """Make a file and its name durable."""
+        try:
+            with self._folder.spot(path) as spot:
+                os.fsync(spot.folder)
+                file = spot.open(READ)
+        except OSError:
+            return  # it went again; then nothing has to last
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)

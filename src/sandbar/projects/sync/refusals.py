@@ -23,6 +23,7 @@ class Refusals:
         self._told: dict[str, set[tuple[str, str]]] = {}
         self._waiting: dict[str, tuple[Look, Problem]] = {}
         self._forced: set[str] = set()
+        self._entities: dict[str, int | None] = {}  # whose files they would be
         self._names = 0
 
     def __len__(self) -> int:
@@ -36,12 +37,14 @@ class Refusals:
         """Keep a refusal; it is told at the end of the round unless it was overcome."""
         self._known[look.path] = (look.seen.sha, t)
         self._waiting[look.path] = (look, problem)
+        self._entities[look.path] = look.entity
         self._forced.add(look.path)  # within the round it may be tried again
 
     def forget(self, path: str) -> None:
         """A file is in order."""
         self._known.pop(path, None)
         self._waiting.pop(path, None)
+        self._entities.pop(path, None)
 
     def due_again(self, names: int, *, is_any: bool) -> set[str]:
         """What to try again: all, if any file has changed, or entities came or have new idents.
@@ -63,6 +66,7 @@ class Refusals:
                 self._tell(_refused(path, problem, reason))
         for path in self._known.keys() - present:
             del self._known[path]
+            self._entities.pop(path, None)
         self._waiting = {}
         self._forced = set()
         self._names = names
@@ -80,6 +84,10 @@ class Refusals:
     def is_refused(self, path: str) -> bool:
         """Whether a file was refused as it is now."""
         return path in self._known
+
+    def is_waited_for(self, id: int) -> bool:
+        """Whether an entity has a file that was refused."""
+        return id in self._entities.values()
 
     def tell_entity(self, path: str, entity: Entity, problem: Problem) -> None:
         """Tell of an entity that cannot be written as a file; once for each of its states."""
@@ -120,13 +128,4 @@ def other_class(stated: str, entity: Entity) -> Conflict:
         "watch.other-class",
         f"{name} is a {entity.class_}, and the file says that it is a {stated}",
         hint="an entity keeps its class: give the file another name, and it is a new one",
-    )
-
-
-def no_ident(path: str) -> Conflict:
-    """The refusal of a file that no ident can be made for."""
-    return Conflict(
-        "watch.no-ident",
-        f"the path {path[:80]} makes no ident: it is too long",
-        hint="give it a shorter name, or state an ident in it",
     )

@@ -6,6 +6,7 @@ from hashlib import sha256
 
 import msgspec
 
+from sandbar.codecs import numbered
 from sandbar.errors import Problem
 from sandbar.model import Entity
 from sandbar.projects.layout import fold
@@ -30,6 +31,8 @@ class Rewriting:
         for number, id in enumerate(sorted(ids - desk.pairing.path_of.keys()), 1):
             if number % _FLUSHED_AFTER == 0:
                 desk.flush()
+            if desk.refusals.is_waited_for(id):
+                continue  # its file is there, and cannot be taken as it is
             entity = desk.entities.load(id)
             if entity is None:
                 continue
@@ -101,6 +104,8 @@ class Rewriting:
         path = paths.path(entity.ident, id)
         if self._is_anothers(path, taken):
             path = paths.path(entity.ident, id, is_strict=True)
+        if entity.ident is not None and self._is_anothers(path, taken):
+            path = paths.path(numbered(entity.ident, entity.ident), id)
         return paths.path(None, id) if self._is_anothers(path, taken) else path
 
     def _is_anothers(self, path: str, taken: dict[str, str]) -> bool:
@@ -113,7 +118,7 @@ class Rewriting:
         """The place of a file whose entity has another ident now: it goes where that says."""
         desk, path = self._desk, agreement.path
         target = desk.paths.path(entity.ident, entity.entity_id)
-        is_named_by_place = agreement.ident == desk.paths.ident(path)
+        is_named_by_place = desk.paths.is_place_of(path, agreement.ident)
         if entity.ident == agreement.ident or not is_named_by_place or target in desk.present:
             return path
         if not desk.files.move(path, target):

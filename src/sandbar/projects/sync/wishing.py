@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from sandbar.access import Guarded
+from sandbar.clock import us_of_text
 from sandbar.errors import Problem
 from sandbar.model import Create, Delete, Entity, Operation, Restore, Update
+from sandbar.projects.names import LINKS_FOLLOW
 from sandbar.projects.sync.journal import Agreement
 from sandbar.projects.sync.meaning import IDENT, Meaning, changes
 from sandbar.projects.sync.pairing import Look
 from sandbar.projects.sync.paths import Paths
-from sandbar.projects.sync.refusals import no_ident
 from sandbar.projects.sync.table import Step
 from sandbar.projects.sync.writing import Wish
 
@@ -66,6 +67,21 @@ class Wishing:
         """Whether a file and an entity say the same."""
         return not self._changes(look, entity)
 
+    def is_made_of(self, look: Look, entity: Entity) -> bool:
+        """Whether an import has made an entity of this very file, and neither has changed since.
+
+        Importers understand more of a file than we do, such as links in its text: what they made
+        of it stands. The entity names the file; the file is older than the one import that wrote.
+        """
+        assert look.stated is not None
+        names_it = look.path in entity.slots.values()
+        if not names_it or look.stated.ident not in (None, entity.ident):
+            return False
+        entries = self._db.history(entity.entity_id)
+        reasons = {(entry.reason or "").removesuffix(LINKS_FOLLOW) for entry in entries}
+        is_older = look.seen.status[2] < us_of_text(entries[0].instant) * 1000
+        return len(reasons) == 1 and is_older and self._meaning.says_its_text(look.stated, entity)
+
     def reads_the_same(self, path: str, data: bytes, entity: Entity) -> bool:
         """Whether a file that nobody has changed still says what its entity says."""
         try:
@@ -73,7 +89,7 @@ class Wishing:
         except Problem:
             return False  # the metamodel has changed since: it is written anew
         is_named = stated.ident in (None, entity.ident)
-        has_place = stated.ident is not None or self._paths.ident(path) == entity.ident
+        has_place = stated.ident is not None or self._paths.is_place_of(path, entity.ident)
         is_same = stated.slots == self._meaning.of_entity(entity)
         return is_same and is_named and (has_place or entity.ident is None)
 
@@ -89,15 +105,12 @@ class Wishing:
         assert look.stated is not None
         if look.stated.ident is not None or entity.ident is None:
             return look.stated.ident
-        return self._paths.ident(look.path) or entity.ident
+        return look.ident or entity.ident
 
     def _creation(self, look: Look) -> Wish:
         stated = look.stated
         assert stated is not None
-        ident = stated.ident or self._paths.ident(look.path)
-        if ident is None:
-            raise no_ident(look.path)
-        slots = {**stated.slots, IDENT: ident}
+        slots = {**stated.slots, IDENT: stated.ident or look.ident}
         creation = Create(class_=stated.class_, slots=slots)
         return Wish(look.path, (*_needed(look), creation), len(look.data))
 

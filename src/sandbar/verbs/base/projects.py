@@ -122,7 +122,7 @@ def zipped(context: Context, cls: str | None) -> bytes:
     """The workspace, or the instances of a class, as the bytes of a zip file."""
     if not _zipping.acquire(blocking=False):
         raise Unavailable(
-            "project.busy", "other exports are being made right now", hint="try again soon"
+            "project.zips-busy", "other zips are being made right now", hint="try again soon"
         )
     try:
         return _zipped(context, [] if cls is None else [cls])
