@@ -128,7 +128,7 @@ class Guarded:
         as_of: Moment | None = None,
         hidden: Collection[str] = (),
     ) -> SearchPage:
-        """One page of the entities whose text holds all the words, `hidden` classes left out."""
+        """One page of what is found by words or a question, `hidden` classes left out."""
         hidden = self._sight.left_out(class_, hidden)
         return self._workspace.search(
             query, class_=class_, limit=limit, cursor=cursor, as_of=as_of, hidden_classes=hidden

@@ -52,10 +52,6 @@ class Statements:
         self.lines[slot.ident] = line
         return slot
 
-    def is_claimed(self, ident: str) -> bool:
-        """Whether a slot was stated, be it to have no value."""
-        return ident in self._claimed
-
     def put(self, slot: Slot, value: Any) -> None:
         """State a value; null, and no values where there may be many, state that there is none."""
         if value is not None and not (slot.many and value == []):

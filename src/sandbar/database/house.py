@@ -244,7 +244,7 @@ class Database(Calls):
     def search(
         self, query: str, *, class_: Any = None, limit: int = 20, cursor: str | None = None
     ) -> SearchPage:
-        """One page of the entities whose text holds all the words, best first."""
+        """One page of what is found by words or a question, best first; see `docs/search.md`."""
         return self._workspace.search(query, class_=class_, limit=limit, cursor=cursor)
 
     def history(self, entity: Any, *, after: int = 0, limit: int = 1000) -> list[HistoryEntry]:
