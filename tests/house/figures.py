@@ -100,10 +100,10 @@ def _imported_names(module: Module) -> dict[str, str]:
 
 
 def sql_strings(tree: Path) -> list[Place]:
-    """Strings in Python that are SQL, outside the store."""
+    """Strings in Python that are SQL, outside the store and the scratch."""
     found = []
     for module in modules(tree):
-        if module.name.split(".")[1:2] == ["store"]:
+        if module.name.split(".")[1:2] in (["store"], ["scratch"]):
             continue
         prose = {id(doc) for doc in map(_docstring_node, ast.walk(module.tree)) if doc}
         for node in ast.walk(module.tree):

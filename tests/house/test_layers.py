@@ -17,7 +17,7 @@ from tests.house.limits import ROOT
 
 FLOORS = "1. Imports point downward"
 STORE_DOOR = "2. Only the model"
-SQLITE_DRIVER = "3. apsw has one address"
+SQLITE_DRIVER = "3. apsw has two addresses"
 POSTGRES_DRIVER = "4. psycopg has one address"
 NO_OTHER_DRIVER = "5. The interpreter's own sqlite3"
 STORES_APART = "6. The two stores"

@@ -93,6 +93,17 @@ def test_tags_are_nested_and_know_how_else_they_are_written(
     }
 
 
+def test_a_tag_nested_beyond_all_measure_is_one_tag(
+    memory: sandbar.Database, tmp_path: Path
+) -> None:
+    deep, deepest = "/".join(["a"] * 33), "/".join(["b"] * 5_000)
+    (tmp_path / "deep.md").write_text(f"#{deep} #{deepest}\n", encoding="utf-8")
+    assert imported(memory, tmp_path, "notes").counts["create"] == 33 + 1 + 1
+    found = {one["tag/name"]: one.slots.get("tag/parent") for one in memory.each("mm/Tag")}
+    assert found["a/a/a"] == "tag/a-a"
+    assert found[deepest] is None
+
+
 def test_a_change_of_a_file_changes_its_memory_alone(
     memory: sandbar.Database, folder: Path
 ) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -390,6 +393,26 @@ def test_tags_are_made_by_being_used_once_and_never_changed(
     t = place.db.t
     assert place.apply(tmp_path).counts == {"unchanged": 6}
     assert place.db.t == t
+
+
+def test_half_characters_and_huge_numbers_are_refused(notes: Place, tmp_path: Path) -> None:
+    notes.db.load_pack("memory")
+    rows: tuple[dict[str, Any], ...] = (
+        {"name": "half a tag", "tags": ["a\ud800x", "whole"]},
+        {"name": "half a name", "related": ["n/\ud800x"]},
+        {"name": "a huge number", "related": [10**30]},
+        {"name": "half an ident", "ident": "n/\ud800x"},
+        {"name": "good"},
+    )
+    for n, row in enumerate(rows):
+        write(tmp_path, f"mm/Memory/{n}.json", json.dumps({"_class": "mm/Memory", **row}))
+    odd = os.fsencode(tmp_path) + b"/mm/Memory/caf\xe9.json"
+    shutil.copy(os.fsencode(tmp_path) + b"/mm/Memory/4.json", odd)
+    for planned in (notes.plan(tmp_path), notes.apply(tmp_path)):
+        assert planned.counts == {"create": 2, "refused": 6}  # with tag/whole and half a tag
+    assert [one["memory/name"] for one in notes.db.each("mm/Memory")] == ["good"]
+    alone = notes.apply(Path(os.fsdecode(odd)))
+    assert [found.code for found in alone.findings] == ["project.name"]
 
 
 # --- whom a file may not let in -----------------------------------------------------------------

@@ -16,6 +16,7 @@ from sandbar.projects.reading import read_items, read_workflow, suffix_of
 from sandbar.projects.rooted import Found, RootedFolder
 from sandbar.projects.sources import Item, Source
 from sandbar.projects.sums import MANIFEST, SUMS, read_manifest
+from sandbar.scratch import Scratch
 from sandbar.workflow import DEFINITION
 
 PROJECT = "project"
@@ -42,15 +43,21 @@ class ProjectSource:
     ) -> Iterator[Item]:
         """Definitions first, then all others."""
         first = first_classes(schema)
-        places, moves = Places(schema, folder), Moves(folder)
+        places = Places(schema, folder)
+        with Scratch() as scratch:
+            moves = Moves(folder, scratch)
+            for found, is_definition in self._files(folder, first):
+                if only is None or found.path in only:
+                    for read in self._read(folder, found, schema, codecs, places):
+                        item = moves.named(read)
+                        yield replace(item, is_definition=True) if is_definition else item
+
+    def _files(self, folder: RootedFolder, first: frozenset[str]) -> Iterator[tuple[Found, bool]]:
         for are_definitions in (True, False):
             for found in folder.files():
-                if only is None or found.path in only:
-                    at = placed(found.path)
-                    if (at is not None and at.class_ in first) == are_definitions:
-                        for read in self._read(folder, found, schema, codecs, places):
-                            item = moves.named(read)
-                            yield replace(item, is_definition=True) if are_definitions else item
+                at = placed(found.path)
+                if (at is not None and at.class_ in first) == are_definitions:
+                    yield found, are_definitions
 
     def _read(
         self,

@@ -14,7 +14,7 @@ from sandbar.projects.comparing import Comparison
 from sandbar.projects.documents import SPEC, Documents
 from sandbar.projects.judging import is_same_workflow
 from sandbar.projects.layout import Layout
-from sandbar.projects.names import Names
+from sandbar.projects.names import found
 from sandbar.projects.places import Places
 from sandbar.projects.reading import suffix_of
 from sandbar.projects.results import Exported, Progress, counted
@@ -81,7 +81,7 @@ class _Export:
         portable = portable_accounts(db, self._schema, self._t)
         self._documents = Documents(self._schema, codecs, portable)
         self._codecs = codecs
-        self._comparison = Comparison(self._schema, Names(db).find)
+        self._comparison = Comparison(self._schema, partial(found, db))
         self._places = Places(self._schema)
         self._strays: dict[str, Item] = {}  # by ident: what files say that no export has written
         self._sums: list[tuple[str, bytes]] = []
@@ -190,8 +190,8 @@ class _Export:
     def _instances(self, cls: str) -> Iterator[Entity]:
         """The direct instances to be written, by ident, then by number: always in this order."""
         if self._db.instance_count(cls) <= _SORTED_HERE_MAX:
-            found = [one for one in self._each(cls) if is_exported(self._schema, one)]
-            yield from sorted(found, key=lambda one: (one.ident is None, one.ident, one.entity_id))
+            few = [one for one in self._each(cls) if is_exported(self._schema, one)]
+            yield from sorted(few, key=lambda one: (one.ident is None, one.ident, one.entity_id))
             return
         for entity in self._each(cls, order_by="db/ident"):
             if is_exported(self._schema, entity):

@@ -1,7 +1,7 @@
 """Importing: read the definitions, survey the names, judge each file, write, set links.
 
-Everything is read again rather than kept: what grows with the number of files are sets of names and
-paths, never texts.
+Everything is read again rather than kept, and what has to be known of every file is noted on a
+scratch: however many there are, they take no more memory.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from sandbar.projects.rooted import RootedFolder
 from sandbar.projects.sources import Item, Source
 from sandbar.projects.sums import composed, read_sums
 from sandbar.projects.tally import Tally, Told
+from sandbar.scratch import Scratch, Table
 from sandbar.workflow import DEFINITION, Workflows
 
 ATOMIC_FILES_MAX = 10_000
@@ -55,7 +56,8 @@ def plan_import(
     wishes: Wishes | None = None,
 ) -> Imported:
     """What importing would do; nothing is written."""
-    return _Import(db, workflows, codecs, folder, source, wishes or Wishes()).plan()
+    with Scratch() as scratch:
+        return _Import(db, workflows, codecs, folder, source, wishes or Wishes(), scratch).plan()
 
 
 def apply_import(
@@ -67,7 +69,8 @@ def apply_import(
     wishes: Wishes | None = None,
 ) -> Imported:
     """Import a folder: all of it or nothing (`atomic`), or each file as it is (`per-file`)."""
-    return _Import(db, workflows, codecs, folder, source, wishes or Wishes()).apply()
+    with Scratch() as scratch:
+        return _Import(db, workflows, codecs, folder, source, wishes or Wishes(), scratch).apply()
 
 
 class _Import:
@@ -79,8 +82,10 @@ class _Import:
         folder: RootedFolder,
         source: Source,
         wishes: Wishes,
+        scratch: Scratch,
     ) -> None:
         self._db = db
+        self._scratch = scratch
         self._codecs = codecs
         self._folder = folder
         self._source = source
@@ -88,14 +93,17 @@ class _Import:
         self._tell = wishes.progress or (lambda done, total, message: None)
         self._reason = (wishes.reason or f"import of {source.name}")[:1_900]
         self._definitions = Definitions(db, workflows, self._reason)
-        self._base = read_sums(folder) if source.name == PROJECT else {}
+        self._base: Table[str] = scratch.table()  # digests as of the export, by path
+        if source.name == PROJECT:
+            read_sums(folder, self._base)
+        self._is_based = len(self._base) > 0
         self._schema = db.schema()
-        self._names = Names(db)
+        self._names = Names(db, scratch)
         self._greatest = 0  # of the numbers that new entities are to have
-        self._seen: set[int] = set()  # hashes of the paths that there are
+        self._seen: Table[None] = scratch.table()  # the paths that there are
         self._files = 0
         self._entities = 0
-        self._making = Making()
+        self._making = Making(scratch)
 
     def plan(self) -> Imported:
         """The whole way, with trials for writes."""
@@ -270,12 +278,14 @@ class _Import:
         for name in names:
             if isinstance(name, int) and name > self._greatest and not self._names.is_there(name):
                 self._greatest = name
-        if self._base:
-            self._seen.update(hash(composed(item.path)) for item in items)
+        for item in items if self._is_based else ():
+            # The name of a file may be no text; such a one was never exported.
+            self._seen[composed(item.path).encode(errors="replace").decode()] = None
 
     def _scene(self, tally: Tally, sound: list[Verdict]) -> Scene:
         return Scene(
             db=self._db,
+            scratch=self._scratch,
             schema=self._schema,
             names=self._names,
             tally=tally,
@@ -286,9 +296,9 @@ class _Import:
             tell=self._tell,
             files=self._files,
             base=self._base,
-            is_seen=lambda path: hash(path) in self._seen,
+            seen=self._seen,
             delete_missing=self._wishes.delete_missing,
-            define=(lambda: self._define_again(sound)) if sound or self._making else None,
+            define=(lambda: self._define_again(sound)) if sound or len(self._making) else None,
         )
 
     def _define_again(self, sound: list[Verdict]) -> None:

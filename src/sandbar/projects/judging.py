@@ -27,6 +27,7 @@ from sandbar.projects.names import LOOKED_UP, Names
 from sandbar.projects.results import Action, Planned, Prefer, ProjectFinding
 from sandbar.projects.sources import Item
 from sandbar.projects.sums import composed, digest_of
+from sandbar.scratch import Table
 from sandbar.workflow import DEFINITION, OWN_DEFINITIONS, read_spec
 
 
@@ -80,7 +81,7 @@ class Judge:
         schema: Introspection,
         documents: Documents,
         names: Names,
-        base: dict[str, str],
+        base: Table[str],
         prefer: Prefer,
         why_ignored: Callable[[str], str],
     ) -> None:

@@ -9,15 +9,17 @@ from sandbar.projects.layout import placed
 from sandbar.projects.rooted import RootedFolder
 from sandbar.projects.sources import Item
 from sandbar.projects.sums import composed, read_sums
+from sandbar.scratch import Scratch, Table
 
 
 class Moves:
     """Looks for the place that a file had when it was exported."""
 
-    def __init__(self, folder: RootedFolder) -> None:
+    def __init__(self, folder: RootedFolder, scratch: Scratch) -> None:
         self._folder = folder
-        self._exported: frozenset[int] | None = None  # hashes of paths
-        self._gone: dict[str, str] | None = None  # digest to the path of a file that is no more
+        self._scratch = scratch
+        self._exported: Table[str] | None = None  # digests by path
+        self._gone: Table[str] | None = None  # by digest, the path of a file that is no more
 
     def named(self, item: Item) -> Item:
         """The item; under the name of the file that it was, if it was moved and not edited."""
@@ -32,14 +34,18 @@ class Moves:
         return replace(item, parsed=replace(parsed, slots={**parsed.slots, IDENT: at.ident}))
 
     def _is_exported(self, path: str) -> bool:
-        if self._exported is None:
-            self._exported = frozenset(map(hash, read_sums(self._folder)))
-        return hash(composed(path)) in self._exported
+        return composed(path) in self._sums()
 
-    def _gone_files(self) -> dict[str, str]:
+    def _sums(self) -> Table[str]:
+        if self._exported is None:
+            self._exported = self._scratch.table()
+            read_sums(self._folder, self._exported)
+        return self._exported
+
+    def _gone_files(self) -> Table[str]:
         if self._gone is None:
-            sums = read_sums(self._folder)
-            self._gone = {
-                digest: path for path, digest in sums.items() if not self._folder.has(path)
-            }
+            self._gone = self._scratch.table()
+            for path, digest in self._sums().items():
+                if not self._folder.has(path):
+                    self._gone[digest] = path
         return self._gone

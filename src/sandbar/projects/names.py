@@ -9,6 +9,7 @@ from sandbar.access import Guarded
 from sandbar.errors import Forbidden, NotFound, Problem
 from sandbar.model import Entity, HistoryEntry
 from sandbar.projects.comparing import IDENT, Name
+from sandbar.scratch import Scratch, Table
 
 LINKS_FOLLOW = " (links follow)"  # ends the reason of a write that left references for later
 LOOKED_UP = 200  # at once
@@ -18,37 +19,58 @@ _TURN = 8
 _EVERYTHING = "dt/Resource"
 
 
-class Names:
-    """What is known of names; each is looked up once, many at a time."""
+def found(db: Guarded, entity: Any) -> Entity | None:
+    """The entity, if it is there; it is an error if it is there, but not for this caller."""
+    try:
+        return db.get(entity)
+    except NotFound:
+        return None
 
-    def __init__(self, db: Guarded) -> None:
+
+class Names:
+    """What is known of names; each is looked up once, many at a time.
+
+    There are as many as files, so what is known of them is not kept in memory.
+    """
+
+    def __init__(self, db: Guarded, scratch: Scratch) -> None:
         self._db = db
-        self._known: dict[Name, int] = {}
+        self._scratch = scratch
+        self._known: Table[int] = scratch.table()
         self._at_hand: dict[Name, Entity | None] = {}
         self._turn = 0
 
     def again(self) -> Names:
         """The same expectations, with nothing taken for granted."""
-        names = Names(self._db)
-        names._known = {name: _COMING for name, mark in self._known.items() if mark & _COMING}
+        names = Names(self._db, self._scratch)
+        for key, mark in self._known.items():
+            if mark & _COMING:
+                names._known[key] = _COMING
         return names
+
+    def _mark_of(self, name: Name) -> int:
+        # Names that files state may be anything: to be written as in Python tells 5 from "5", and
+        # makes half characters whole.
+        return self._known.get(repr(name)) or 0
 
     # --- what comes --------------------------------------------------------------------------
 
     def expect(self, names: Sequence[Name]) -> None:
         """Note that files state these, and look which of them are there already."""
+        looked_up = self._look_up(names)
         for name in names:
-            self._known[name] = self._known.get(name, 0) | _COMING
-        for name, found in self._look_up(names).items():
-            self._known[name] |= _LOOKED | (_THERE if found is not None else 0)
+            mark = self._mark_of(name) | _COMING
+            if name in looked_up:
+                mark |= _LOOKED | (_THERE if looked_up[name] is not None else 0)
+            self._known[repr(name)] = mark
 
     def is_coming(self, name: Name) -> bool:
         """Whether a file states it."""
-        return bool(self._known.get(name, 0) & _COMING)
+        return bool(self._mark_of(name) & _COMING)
 
     def forget(self, name: Name) -> None:
         """Expect it no more: its file was refused."""
-        self._known[name] = self._known.get(name, 0) & ~_COMING
+        self._known[repr(name)] = self._mark_of(name) & ~_COMING
 
     def begin_turn(self) -> None:
         """Let every name be taken once more."""
@@ -57,8 +79,8 @@ class Names:
 
     def take(self, name: Name) -> bool:
         """Whether nobody else has taken this name in this turn."""
-        mark = self._known.get(name, 0)
-        self._known[name] = mark % _TURN + self._turn * _TURN
+        mark = self._mark_of(name)
+        self._known[repr(name)] = mark % _TURN + self._turn * _TURN
         return mark // _TURN != self._turn
 
     # --- what is there -----------------------------------------------------------------------
@@ -68,25 +90,22 @@ class Names:
         self._at_hand = self._look_up(names)
 
     def find(self, entity: Any) -> Entity | None:
-        """The entity, if it is there; it is an error if it is there, but not for this caller."""
+        """The same, for what may be at hand."""
         if not isinstance(entity, dict) and entity in self._at_hand:
             return self._at_hand[entity]
-        try:
-            return self._db.get(entity)
-        except NotFound:
-            return None
+        return found(self._db, entity)
 
     def is_there(self, name: Name) -> bool:
         """Whether there is an entity of this name by now."""
-        mark = self._known.get(name, 0)
+        mark = self._mark_of(name)
         if not mark & _LOOKED:
             mark |= _LOOKED | (_THERE if self._exists(name) else 0)
-            self._known[name] = mark
+            self._known[repr(name)] = mark
         return bool(mark & _THERE)
 
     def made(self, name: Name) -> None:
         """Note that an entity is there now, or is another than before."""
-        self._known[name] = self._known.get(name, 0) | _LOOKED | _THERE
+        self._known[repr(name)] = self._mark_of(name) | _LOOKED | _THERE
         self._at_hand.pop(name, None)
 
     def was_there(self, name: Name) -> bool:
@@ -111,7 +130,7 @@ class Names:
 
     def _look_up(self, names: Sequence[Name]) -> dict[Name, Entity | None]:
         """Each of them, or None; whom the caller may not see is left out, to be asked for alone."""
-        found: dict[Name, Entity | None] = {}
+        there: dict[Name, Entity | None] = {}
         idents = [
             name for name in dict.fromkeys(names) if isinstance(name, str) and "{" not in name
         ]
@@ -121,11 +140,11 @@ class Names:
                 where = {IDENT: {"in": some}}
                 page = self._db.query(_EVERYTHING, where, limit=2 * LOOKED_UP)
                 if page.cursor is None:
-                    found.update(dict.fromkeys(some) if self._db.caller.may("admin") else {})
-                    found.update((one.ident, one) for one in page.items if one.ident is not None)
+                    there.update(dict.fromkeys(some) if self._db.caller.may("admin") else {})
+                    there.update((one.ident, one) for one in page.items if one.ident is not None)
         except Forbidden:
             return {}
-        return found
+        return there
 
     def _exists(self, name: Name) -> bool:
         try:

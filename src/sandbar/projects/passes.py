@@ -13,13 +13,15 @@ from sandbar.projects.comparing import facts_of, references
 from sandbar.projects.documents import Documents
 from sandbar.projects.findings import REFUSALS
 from sandbar.projects.judging import Judge, Verdict, dangling
+from sandbar.projects.keys import Keys
 from sandbar.projects.layout import placed
 from sandbar.projects.names import Names
 from sandbar.projects.results import Progress, counted
 from sandbar.projects.sources import Item
 from sandbar.projects.sums import digest_of
 from sandbar.projects.tally import Tally
-from sandbar.projects.writing import BATCH, Writer, key_of, path_of
+from sandbar.projects.writing import BATCH, Write, Writer
+from sandbar.scratch import Scratch, Table
 
 _WAITING_AT_ONCE = 2_000  # what waits for each other is written together, up to here
 
@@ -28,6 +30,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     """All that the passes of one import share."""
 
     db: Guarded
+    scratch: Scratch
     schema: Introspection
     names: Names
     tally: Tally
@@ -37,8 +40,8 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     tell: Progress
     files: int
-    base: dict[str, str]
-    is_seen: Callable[[str], bool]
+    base: Table[str]
+    seen: Container[str]
     delete_missing: bool
     define: Callable[[], None] | None  # in a trial: what has to be there first
 
@@ -53,23 +56,28 @@ class Passes:
     def try_out(self) -> None:
         """Find out what would be written and what refused; nothing is written."""
         self._doing = "comparing"
-        self._pass(self._writer(self._tried, is_trial=True))
+        self._pass(self._writer(self._tried, self._keys(), self._keys(), is_trial=True))
         for verdict, _ in self._missing():
             self._scene.tally.count(verdict.action)
             self._scene.tally.tell(verdict.planned())
 
     def write(self) -> None:
         """Write everything that can be."""
-        writer = self._writer(self._written)
-        self._pass(writer)
-        links = writer.links | self._wait(writer.waiting)
+        waiting, links = self._keys(), self._keys()
+        self._pass(self._writer(self._written, waiting, links))
+        self._wait(waiting, links)
         self._set_links(links)
         self._delete_missing()
         self._scene.tell(3 * self._scene.files or 1, 3 * self._scene.files or 1, "done")
 
+    def _keys(self) -> Keys:
+        return Keys(self._scene.scratch)
+
     def _writer(
         self,
-        write: Callable[[Sequence[Operation], str], Written | None],
+        write: Write,
+        waiting: Keys,
+        links: Keys,
         *,
         is_trial: bool = False,
         size: int = BATCH,
@@ -81,6 +89,8 @@ class Passes:
             scene.tally,
             write,
             scene.reason,
+            waiting=waiting,
+            links=links,
             is_trial=is_trial,
             size=size,
         )
@@ -117,44 +127,30 @@ class Passes:
 
     # --- those that wait ---------------------------------------------------------------------
 
-    def _wait(self, waiting: set[str]) -> set[str]:
-        """Write what waited, round by round; the keys of those whose links follow."""
-        links: set[str] = set()
+    def _wait(self, waiting: Keys, links: Keys) -> None:
+        """Write what waited, round by round; those whose links follow get into `links`."""
+        left, some = self._keys(), self._keys()
         is_backwards = True  # along the paths is how they came to wait
-        while waiting:
-            keys = sorted(waiting, reverse=is_backwards)
-            left: set[str] = set()
-            for start in range(0, len(keys), _WAITING_AT_ONCE):
-                writer = self._writer(self._written, size=_WAITING_AT_ONCE)
-                self._write_these(writer, set(keys[start : start + _WAITING_AT_ONCE]))
-                left |= writer.waiting
-                links |= writer.links
-            if len(left) == len(waiting):
-                self._refuse_waiting(left)
-                break
-            waiting, is_backwards = left, not is_backwards
-        return links
+        while count := len(waiting):
+            for _ in waiting.slices(_WAITING_AT_ONCE, some, is_backwards=is_backwards):
+                writer = self._writer(self._written, left, links, size=_WAITING_AT_ONCE)
+                for verdict in self._judged(some):
+                    writer.add(verdict)
+                writer.flush()
+            waiting.clear()
+            waiting, left, is_backwards = left, waiting, not is_backwards
+            if len(waiting) == count:
+                self._refuse_waiting(waiting)
+                return
 
-    def _write_these(self, writer: Writer, keys: set[str]) -> None:
-        for verdict in self._judged(keys):
-            writer.add(verdict)
-        writer.flush()
-
-    def _judged(self, keys: set[str], *, is_linking: bool = False) -> Iterator[Verdict]:
+    def _judged(self, keys: Keys, *, is_linking: bool = False) -> Iterator[Verdict]:
         """The verdicts on these items, as things are now; what has lost its file is refused."""
         scene = self._scene
         judge = scene.judge(scene.names, is_linking)
-        left = set(keys)
-
-        def wanted() -> Iterator[Item]:
-            for item in scene.items({path_of(key) for key in keys}):
-                if key_of(item) in left:
-                    left.discard(key_of(item))
-                    yield item
-
-        yield from judge.judge_all(wanted())
-        for key in sorted(left):
-            gone = Verdict(item=Item(path=path_of(key)), action="refused")
+        wanted = (item for item in scene.items(keys.paths) if keys.take(item))
+        yield from judge.judge_all(wanted)
+        for path in keys.left():
+            gone = Verdict(item=Item(path=path), action="refused")
             gone.refuse(
                 Incorrect(
                     "project.changed",
@@ -164,7 +160,7 @@ class Passes:
             )
             yield gone
 
-    def _refuse_waiting(self, keys: set[str]) -> None:
+    def _refuse_waiting(self, keys: Keys) -> None:
         for verdict in self._judged(keys):
             if verdict.is_write:
                 self._refuse_dangling(verdict)
@@ -183,18 +179,27 @@ class Passes:
 
     # --- links -------------------------------------------------------------------------------
 
-    def _set_links(self, keys: set[str]) -> None:
+    def _set_links(self, links: Keys) -> None:
         """Set the references that were left out when their targets were not there yet."""
         scene = self._scene
         made = LinkTally(scene.tally)
-        writer = Writer(scene.schema, scene.names, made, self._written, scene.reason)
-        for done, verdict in enumerate(self._judged(keys, is_linking=True) if keys else ()):
+        count, waiting = len(links), self._keys()
+        writer = Writer(
+            scene.schema,
+            scene.names,
+            made,
+            self._written,
+            scene.reason,
+            waiting=waiting,
+            links=self._keys(),
+        )
+        for done, verdict in enumerate(self._judged(links, is_linking=True) if count else ()):
             writer.add(verdict)
             if done % 100 == 0:
-                so_far = 2 * scene.files + scene.files * done // len(keys)
-                scene.tell(so_far, 3 * scene.files, counted("linking", done, len(keys)))
+                so_far = 2 * scene.files + scene.files * done // count
+                scene.tell(so_far, 3 * scene.files, counted("linking", done, count))
         writer.flush()
-        for verdict in self._judged(writer.waiting, is_linking=True) if writer.waiting else ():
+        for verdict in self._judged(waiting, is_linking=True) if len(waiting) else ():
             if verdict.is_write:
                 self._refuse_dangling(verdict)
             made.add(verdict)
@@ -205,8 +210,8 @@ class Passes:
         """Entities that were exported and whose files are gone, and what deletes them."""
         scene = self._scene
         documents = scene.documents()
-        for path in sorted(scene.base):
-            at = None if scene.is_seen(path) else placed(path)
+        for path, digest in scene.base.items():
+            at = None if path in scene.seen else placed(path)
             name = None if at is None else at.ident or at.number
             found = None
             if name is not None and not scene.names.is_coming(name):
@@ -217,7 +222,7 @@ class Passes:
             verdict.why = "its file is gone"
             if not scene.delete_missing:
                 yield verdict, None
-            elif digest_of(documents.of(found).data) == scene.base[path]:
+            elif digest_of(documents.of(found).data) == digest:
                 verdict.action = "delete"
                 yield verdict, Delete(entity=found.entity_id, expect=found.t)
             else:

@@ -111,7 +111,7 @@ class RootedFolder:
         What is neither a folder nor a regular file comes with the problem that it is.
         """
         if self.only is not None:
-            yield Found(self.only)
+            yield Found(self.only, _unreadable(self.only, stat.S_IFREG, 0))
         else:
             yield from self._walk(os.dup(self._root), "", 0)
 
@@ -144,13 +144,8 @@ class RootedFolder:
     def read(self, path: str, *, bytes_max: int = FILE_BYTES_MAX) -> bytes:
         """All that a regular file holds, or the problem that it is too large, gone or none."""
         try:
-            folder, name = self._place(path)
-            # Looked at before it is opened: to open a device may do something already.
-            _check_regular(path, os.stat(name, dir_fd=folder, follow_symlinks=False))
-            file = os.open(name, _FILE, dir_fd=folder)
+            file = self._opened(path)
             try:
-                state = os.fstat(file)
-                _check_regular(path, state)
                 data = _read_up_to(file, bytes_max)
             finally:
                 os.close(file)
@@ -163,6 +158,27 @@ class RootedFolder:
                 hint="split it; many entities in one file are read as jsonl or csv",
             )
         return data
+
+    def lines(self, path: str) -> Iterator[bytes]:
+        """The lines of a regular file, one by one; a very long one comes in pieces."""
+        try:
+            with os.fdopen(self._opened(path), "rb") as file:
+                while line := file.readline(2 * PATH_BYTES_MAX):
+                    yield line
+        except OSError as error:
+            raise refusal(path, error) from error
+
+    def _opened(self, path: str) -> int:
+        folder, name = self._place(path)
+        # Looked at before it is opened: to open a device may do something already.
+        _check_regular(path, os.stat(name, dir_fd=folder, follow_symlinks=False))
+        file = os.open(name, _FILE, dir_fd=folder)
+        try:
+            _check_regular(path, os.fstat(file))
+        except BaseException:
+            os.close(file)
+            raise
+        return file
 
     # --- writing -----------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from typing import Protocol
 from unicodedata import normalize
 
 import msgspec
@@ -17,8 +18,7 @@ SUMS = "SHA256SUMS"
 FORMAT = "sandbar-project"
 VERSION = 1
 
-_SUMS_BYTES_MAX = 256 << 20  # a million files, with long names
-_LINE = re.compile(r"([0-9a-f]{64})[ ][ *]([^\n]+)\n?")
+_LINE = re.compile(r"([0-9a-f]{64})[ ][ *]([^\r\n]+)\r?\n?")
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -72,25 +72,38 @@ def read_manifest(folder: RootedFolder) -> Manifest | None:
     return manifest
 
 
-def read_sums(folder: RootedFolder, name: str = SUMS) -> dict[str, str]:
-    """Digests by path, as of the export; nothing, if there is no such file.
+class Sums(Protocol):
+    """Digests by path: a dictionary, or a table that is not in memory."""
+
+    def get(self, path: str, /) -> str | None:
+        """The digest of a file."""
+
+    def __setitem__(self, path: str, digest: str, /) -> None: ...
+
+    def __delitem__(self, path: str, /) -> None: ...
+
+
+def read_sums(folder: RootedFolder, sums: Sums, name: str = SUMS) -> None:
+    """Note the digests as of the export; none, if there is no such file.
 
     Somebody may have merged two of them: lines that say something else are left out, and so is
     whatever two lines say differently.
     """
-    try:
-        text = folder.read(name, bytes_max=_SUMS_BYTES_MAX).decode("utf-8", "replace")
-    except NotFound:
-        return {}
-    sums: dict[str, str] = {}
     doubtful: set[str] = set()
-    for line in text.splitlines():
-        match = _LINE.fullmatch(line)
-        if match is not None:
-            path = composed(match[2])
-            if sums.setdefault(path, match[1]) != match[1]:
-                doubtful.add(path)
-    return {path: digest for path, digest in sums.items() if path not in doubtful}
+    try:
+        for line in folder.lines(name):
+            match = _LINE.fullmatch(line.decode("utf-8", "replace"))
+            if match is not None:
+                path = composed(match[2])
+                known = sums.get(path)
+                if known is None:
+                    sums[path] = match[1]
+                elif known != match[1]:
+                    doubtful.add(path)
+    except NotFound:
+        return
+    for path in doubtful:
+        del sums[path]
 
 
 def composed(path: str) -> str:

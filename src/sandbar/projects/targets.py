@@ -106,7 +106,7 @@ class FolderTarget:
     def begin(self) -> None:
         """Read what earlier exports have written."""
         if read_manifest(self._folder) is not None:
-            self._before = read_sums(self._folder)
+            read_sums(self._folder, self._before)
         self._journal = self._folder.appending(_JOURNAL)
         try:
             fcntl.flock(self._journal.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -116,7 +116,7 @@ class FolderTarget:
                 f"somebody else is exporting to {self._folder.name}",
                 hint="wait until they are done, or export to another folder",
             ) from error
-        self._killed = read_sums(self._folder, _JOURNAL)
+        read_sums(self._folder, self._killed, _JOURNAL)
         for path in list(self._killed)[-1:]:
             self._folder.clear_parts(path)  # the one that was being written when it was killed
 

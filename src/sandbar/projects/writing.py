@@ -14,8 +14,8 @@ from sandbar.model import Create, Introspection, Operation, Update, Written
 from sandbar.projects.comparing import Name, facts_of, references
 from sandbar.projects.findings import REFUSALS
 from sandbar.projects.judging import Verdict
+from sandbar.projects.keys import Keys
 from sandbar.projects.names import LINKS_FOLLOW, Names
-from sandbar.projects.sources import Item
 from sandbar.projects.tally import Tally
 
 BATCH = 500
@@ -23,17 +23,6 @@ BATCH_BYTES_MAX = 1 << 20
 
 # Writes operations for a reason; with None, only tries.
 Write = Callable[[Sequence[Operation], str], Written | None]
-
-
-def key_of(item: Item) -> str:
-    """What tells an item from all others: a path, and in a bulk file the line."""
-    is_row = item.digest is None and item.parsed is not None
-    return f"{item.path}\0{item.parsed.line}" if is_row and item.parsed else item.path
-
-
-def path_of(key: str) -> str:
-    """The path of an item."""
-    return key.partition("\0")[0]
 
 
 class Writer:
@@ -47,10 +36,14 @@ class Writer:
         write: Write,
         reason: str,
         *,
+        waiting: Keys,
+        links: Keys,
         is_trial: bool = False,
         size: int = BATCH,
     ) -> None:
-        """A trial writes nothing, so nobody has to wait for what would be there by then."""
+        """Items that need what is not there yet get into `waiting`; those whose links follow, into
+        `links`. A trial writes nothing, so nobody has to wait for what would be there by then.
+        """
         self._schema = schema
         self._names = names
         self._tally = tally
@@ -60,8 +53,8 @@ class Writer:
         self._size = size
         self._batch: list[Verdict] = []
         self._bytes = 0
-        self.waiting: set[str] = set()  # keys of items that need what is not there yet
-        self.links: set[str] = set()  # keys of items whose links follow
+        self._waiting = waiting
+        self._links = links
         self.written = 0
 
     def add(self, verdict: Verdict) -> None:
@@ -108,7 +101,7 @@ class Writer:
                 if verdict.name is not None:
                     self._names.made(verdict.name)
                 if is_late:
-                    self.links.add(key_of(verdict.item))
+                    self._links.add(verdict.item)
         self._tally.add(verdict)
 
     # --- what can be written now -------------------------------------------------------------
@@ -125,7 +118,7 @@ class Writer:
                 if id(verdict) not in kept and self._is_trial:
                     self._tally.add(verdict)
                 elif id(verdict) not in kept:
-                    self.waiting.add(key_of(verdict.item))
+                    self._waiting.add(verdict.item)
             batch = ready
 
     def _must_wait(self, verdict: Verdict, together: set[Name | None]) -> bool:

@@ -18,6 +18,7 @@ from sandbar.packs.memory.note_slots import Noted
 from sandbar.packs.memory.note_text import references_of
 from sandbar.packs.memory.vault import TAG, Vault, is_note
 from sandbar.projects import Item, RootedFolder
+from sandbar.scratch import Scratch
 
 _SIGNS_OF_A_VAULT = ("app", "appearance", "core-plugins", "workspace")
 
@@ -40,24 +41,29 @@ class NotesSource:
         only: Container[str] | None = None,
     ) -> Iterator[Item]:
         """First the tags, then every file."""
-        vault = _vault_of(folder, schema)
-        for tag in vault.tags():
-            path = f"#{tag.names[0]}"
-            if only is None or path in only:
-                slots = {
-                    "db/ident": tag.ident,
-                    "tag/name": tag.names[0],
-                    "tag/aliases": tag.names[1:] or None,
-                    "tag/parent": tag.parent,
-                }
-                yield Item(path=path, parsed=Parsed(class_=TAG, slots=slots), is_whole=False)
-        for found in folder.files():
-            if only is not None and found.path not in only:
-                continue
-            if found.problem is not None or not is_note(found.path):
-                yield Item(path=found.path, problem=found.problem)
-                continue
-            yield _item(folder, schema, vault, found.path)
+        with Scratch() as scratch:
+            vault = _vault_of(folder, schema, scratch)
+            yield from _tags(vault, only)
+            for found in folder.files():
+                if only is not None and found.path not in only:
+                    continue
+                if found.problem is not None or not is_note(found.path):
+                    yield Item(path=found.path, problem=found.problem)
+                    continue
+                yield _item(folder, schema, vault, found.path)
+
+
+def _tags(vault: Vault, only: Container[str] | None) -> Iterator[Item]:
+    for tag in vault.tags():
+        path = f"#{tag.names[0]}"
+        if only is None or path in only:
+            slots = {
+                "db/ident": tag.ident,
+                "tag/name": tag.names[0],
+                "tag/aliases": tag.names[1:] or None,
+                "tag/parent": tag.parent,
+            }
+            yield Item(path=path, parsed=Parsed(class_=TAG, slots=slots), is_whole=False)
 
 
 def _item(folder: RootedFolder, schema: Introspection, vault: Vault, path: str) -> Item:
@@ -83,9 +89,9 @@ def _item(folder: RootedFolder, schema: Introspection, vault: Vault, path: str) 
     )
 
 
-def _vault_of(folder: RootedFolder, schema: Introspection) -> Vault:
+def _vault_of(folder: RootedFolder, schema: Introspection, scratch: Scratch) -> Vault:
     """Look at every note once, for what the others may call it."""
-    vault = Vault(schema)
+    vault = Vault(schema, scratch)
     for found in folder.files():
         if found.problem is not None:
             continue

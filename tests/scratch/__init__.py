@@ -1,0 +1,1 @@
+"""Tests of the scratch: notes on a disk that nobody keeps."""
