@@ -13,6 +13,7 @@ import fcntl
 import os
 import secrets
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -42,7 +43,11 @@ settings.load_profile("gate" if os.environ.get("CI") else "house")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose where files and the server will live; it starts only when a test asks for it."""
+    """Choose where files and the server will live; it starts only when a test asks for it.
+
+    A run in the background ignores Ctrl-C, and so would every program that its tests start.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         place = _quick_place()
         os.environ.setdefault(_TEMPORARY, str(place))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import resource
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -35,10 +37,10 @@ def _linked(n: int, count: int) -> list[int]:
     return [(n * 7 + 1) % count, (n + count // 2) % count, (n * 31 + 17) % count]
 
 
-def begun(place: Path) -> subprocess.Popen[str]:
+def begun(place: Path, *program: str) -> subprocess.Popen[str]:
     words = ("project", "import", "notes", "--class", "mm/Memory", "--apply")
     return subprocess.Popen(
-        [str(PROGRAM), *words],
+        [*(program or (str(PROGRAM),)), *words],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
         text=True, cwd=place, env=environment(),
     )  # fmt: skip
@@ -53,6 +55,7 @@ def interrupted(place: Path, number: signal.Signals, entities: int) -> int:
             time.sleep(0.02)
         process.send_signal(number)
         process.communicate()
+        assert process.returncode == (130 if number == signal.SIGINT else -number)
         return db.workspace.validity.count("mm/Memory")
 
 
@@ -94,6 +97,41 @@ def check_all_are_there(place: Path, count: int) -> None:
 
 def test_many_files_are_imported_whatever_comes_between(tmp_path: Path, say: Say) -> None:
     import_them_all(tmp_path, EVERYDAY, say)
+
+
+# The program, with so small a cache for pages of the database that it is soon full. As it is, such
+# caches may grow to 104 MB, however large the database: that is apart from what is asked here.
+_WITH_A_SMALL_CACHE = """
+from sandbar.store.sqlite import connection
+connection._READER_CACHE_KIB = connection._WRITER_CACHE_KIB = 8_000
+from sandbar.cli import main
+main()
+"""
+
+
+def peak_mb(place: Path, count: int) -> float:
+    """The most that an import of so many files takes."""
+    place.mkdir()
+    with sandbar.open(place / "sandbar.db") as db:
+        db.load_pack("memory")
+    write_notes(place / "notes", count)
+    process = begun(place, sys.executable, "-c", _WITH_A_SMALL_CACHE)
+    assert process.stdout is not None
+    with process.stdout:
+        told = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, told
+    return usage.ru_maxrss / 1024
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_very_many_files_take_no_more_memory_than_many(tmp_path: Path, say: Say) -> None:
+    many = peak_mb(tmp_path / "many", MANY // 5)
+    very_many = peak_mb(tmp_path / "very-many", MANY)
+    say(f"{MANY // 5:,} files: {many:.0f} MB at most; {MANY:,} files: {very_many:.0f} MB")
+    assert very_many < many + 5
 
 
 @pytest.mark.long
