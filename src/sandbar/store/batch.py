@@ -104,12 +104,11 @@ def run_batch(
     begin: Callable[[], WriteSession],
     items: list[Item],
     enter: Callable[[Transaction | None], None],
-    committed: Callable[[int, float], None] = lambda t, seconds: None,
+    committed: Callable[[int], None] = lambda t: None,
 ) -> None:
     """Run the items to their answers. `enter` is told which transaction is open, if any.
 
-    `committed` is told the last t of each commit that wrote transactions, and how long the commit
-    took; it must not raise.
+    `committed` is told the last t of each commit that wrote transactions; it must not raise.
 
     Whatever is decided is answered at once, so that a later defect cannot deny it.
     """
@@ -137,7 +136,7 @@ def _attempt(
     begin: Callable[[], WriteSession],
     items: list[Item],
     enter: Callable[[Transaction | None], None],
-    committed: Callable[[int, float], None],
+    committed: Callable[[int], None],
     *,
     alone: bool,
 ) -> list[Item]:
@@ -148,7 +147,6 @@ def _attempt(
         raise _NotBegun(problem) from problem
     plan = Plan(session.state)
     outcome = Outcome.LOST
-    commit_s = 0.0
     try:
         session.prefetch(unique_wanted(item.wanted for item in items))
         deferred = _plan_items(session, plan, items, enter, alone=alone)
@@ -157,9 +155,7 @@ def _attempt(
         else:
             session.apply(plan)
             outcome = Outcome.DOUBTFUL
-            began_s = clock.monotonic_s()
             session.commit()
-            commit_s = clock.monotonic_s() - began_s
             outcome = Outcome.KEPT
     except Problem as problem:
         session.rollback()
@@ -177,7 +173,7 @@ def _attempt(
         for ride in plan.rides:
             ride.end(outcome)
     if plan.transactions:
-        committed(plan.t, commit_s)
+        committed(plan.t)
     return deferred
 
 

@@ -69,7 +69,7 @@ class Writer:
         self._queues: dict[int, deque[Item]] = {}
         self._ready: deque[int] = deque()
         self._busy: set[int] = set()
-        self._wanted: dict[int, int] = {}  # how many are gathered for the next batch
+        self._last_size: dict[int, int] = {}
         self._gathering: dict[int, tuple[int, threading.Event]] = {}
         self._closing = False
         self._yields = yields
@@ -121,33 +121,25 @@ class Writer:
         batches = 0
         while (taken := self._take()) is not None:
             ws, items = taken
-            began_s, commit_s = clock.monotonic_s(), self._run(connector, ws, items)
-            each_s = (clock.monotonic_s() - began_s - commit_s) / len(items)
-            batches = batches + 1 if self._release(ws, len(items), commit_s, each_s) else 0
+            self._run(connector, ws, items)
+            batches = batches + 1 if self._release(ws) else 0
             if self._yields and batches >= _BATCHES_BEFORE_PAUSE:
                 # SQLite has no queue for its lock: without a pause other processes starve.
                 clock.pause_s(_PAUSE_S)
                 batches = 0
         connector.close()
 
-    def _run(self, connector: Connector, ws: int, items: list[Item]) -> float:
-        """Run a batch; how long its commits took."""
-        took_s = 0.0
-
-        def committed(t: int, seconds: float) -> None:
-            nonlocal took_s
-            took_s += seconds
-            self._committed(ws, t)
-
+    def _run(self, connector: Connector, ws: int, items: list[Item]) -> None:
         try:
-            run_batch(lambda: connector.begin(ws), items, self._enter, committed)
+            run_batch(
+                lambda: connector.begin(ws), items, self._enter, lambda t: self._committed(ws, t)
+            )
         except BaseException as error:  # noqa: BLE001 - the writer outlives any defect in a batch
             fault_id = log_fault("writer.batch-failed", error)
             connector.reset()
             for item in items:
                 item.error = Fault("writer.failed", "the write failed", data={"id": fault_id})
                 item.answer()
-        return took_s
 
     def _take(self) -> tuple[int, list[Item]] | None:
         """Wait for work: a workspace and the items of its next batch; None when closing."""
@@ -165,6 +157,7 @@ class Writer:
             if not items[0].alone:
                 while queue and len(items) < BATCH_ITEMS_MAX and not queue[0].alone:
                     items.append(queue.popleft())
+            self._last_size[ws] = len(items)
             return ws, items
 
     def _gather(self, ws: int) -> None:
@@ -174,7 +167,7 @@ class Writer:
         others fight the writer for the interpreter: a third of the throughput.
         """
         with self._condition:
-            expected = min(self._wanted.get(ws, 1), BATCH_ITEMS_MAX)
+            expected = min(self._last_size.get(ws, 1), BATCH_ITEMS_MAX)
             queue = self._queues[ws]
             if expected <= 1 or len(queue) >= expected or queue[0].alone or self._closing:
                 return
@@ -184,26 +177,15 @@ class Writer:
         with self._condition:
             del self._gathering[ws]
 
-    def _release(self, ws: int, size: int, commit_s: float, each_s: float) -> bool:
+    def _release(self, ws: int) -> bool:
         """Give the workspace back to the queue; True if more work is waiting anywhere."""
         with self._condition:
             self._busy.discard(ws)
-            queue = self._queues[ws]
-            self._wanted[ws] = wanted(size + len(queue), commit_s, each_s)
-            if queue:
+            if self._queues[ws]:
+                # Those who came too late for the batch take part in the next, besides the others.
+                self._last_size[ws] += len(self._queues[ws])
                 self._ready.append(ws)
                 self._condition.notify()
             else:
                 del self._queues[ws]
             return bool(self._ready)
-
-
-def wanted(crowd: int, commit_s: float, each_s: float) -> int:
-    """How many of those who write at once the next batch waits for.
-
-    While a batch is committed the interpreter is free, and whoever is not in it can get ready. So
-    it is best to take them by halves in turn; unless a commit takes longer than the other half
-    needs to come back, as on a slow disk: then one commit for all of them is.
-    """
-    half = (crowd + 1) // 2
-    return crowd if commit_s > half * each_s else half
