@@ -10,10 +10,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import cel
-
 from sandbar.errors import Incorrect
 from sandbar.model.expressions.cost import check_cost, too_costly, weigh
+from sandbar.model.expressions.evaluator import cel
 from sandbar.model.expressions.shape import MATCHES, Shape, read_shape, with_own_matches
 from sandbar.model.expressions.tokens import malformed, rebuilt, tokenize
 from sandbar.model.patterns import MAX_STEPS, compile_pattern
