@@ -23,6 +23,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tests.ready_program import Started, answered, started_with_log
+
 SANDBAR = Path(sys.executable).with_name("sandbar")
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 15
@@ -56,7 +58,7 @@ class LiveServer:
         self._account = account
         self._packs = list(packs)
         self._options = list(options)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Started | subprocess.Popen[bytes] | None = None
         self._log = Path(tempfile.gettempdir()) / f"sandbar-serve-{secrets.token_hex(8)}.log"
         self._log_of_the_past = ""  # of earlier runs of this server
 
@@ -101,13 +103,7 @@ class LiveServer:
         for pack in self._packs:
             words += ["--pack", pack]
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [*self.program, *words, *self._options],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=environment(),
-            )
+            self._process = self._started([*words, *self._options], log.fileno())
         deadline = time.monotonic() + START_TIMEOUT_S
         while not self._is_ready():
             if self._process.poll() is not None or time.monotonic() > deadline:
@@ -115,6 +111,17 @@ class LiveServer:
                 raise AssertionError(f"the server did not start:\n{self.log()[-4000:]}")
             time.sleep(0.02)
         return self
+
+    def _started(self, words: list[str], log: int) -> Started | subprocess.Popen[bytes]:
+        if self.program == [str(SANDBAR)]:
+            return started_with_log(words, environment(), log)
+        return subprocess.Popen(
+            [*self.program, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=environment(),
+        )
 
     def stop(self, *, is_lenient: bool = False) -> None:
         """End the process; object to errors in its log, unless lenient."""
@@ -178,15 +185,7 @@ class LiveServer:
 
 def sandbar(*words: str) -> str:
     """Run a command to its end; what it printed."""
-    done = subprocess.run(
-        [str(SANDBAR), *words],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=COMMAND_TIMEOUT_S,
-        env=environment(),
-        check=False,
-    )
+    done = answered(words, None, environment(), COMMAND_TIMEOUT_S)
     assert done.returncode == 0, f"sandbar {' '.join(words)}:\n{done.stdout}{done.stderr}"
     return done.stdout
 

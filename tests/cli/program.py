@@ -15,6 +15,7 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 from sandbar.cli.main import main
+from tests.ready_program import Started, answered, started
 
 PROGRAM = Path(sys.executable).parent / "sandbar"
 Answer = subprocess.CompletedProcess[str]
@@ -32,16 +33,7 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 def run(*words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Answer:
     """The program's answer to a command line."""
-    return subprocess.run(
-        [str(PROGRAM), *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        cwd=cwd,
-        env=environment(env),
-        stdin=subprocess.DEVNULL,
-    )
+    return answered(words, cwd, environment(env), timeout_s=60)
 
 
 def run_well(*words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
@@ -87,7 +79,7 @@ def _text(captured: TextIOWrapper) -> str:
 class Running:
     """A server that is ready."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: Started) -> None:
         self.process = process
         self.said = ""
         self._lines = threading.Condition()
@@ -133,15 +125,7 @@ def serving(
     *words: str, cwd: Path | None = None, command: str = "serve", port: str = "0"
 ) -> Iterator[Running]:
     """A server on a free port, ended afterwards."""
-    process = subprocess.Popen(
-        [str(PROGRAM), command, "--port", port, *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        cwd=cwd,
-        env=environment(),
-    )
+    process = started([command, "--port", port, *words], cwd, environment())
     try:
         yield Running(process)
     finally:

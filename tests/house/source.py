@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -40,12 +41,17 @@ def modules(tree: Path) -> list[Module]:
     """Every Python file below a folder; the folder is what stands on the import path."""
     found = []
     for path in sorted(tree.rglob("*.py")):
-        relative = path.relative_to(tree)
-        parts = [*relative.parts[:-1], relative.stem]
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        text = path.read_text(encoding="utf-8")
-        found.append(Module(str(relative), name, text, ast.parse(text, str(path))))
+        state = path.stat()
+        found.append(_module(path, path.relative_to(tree), state.st_mtime_ns, state.st_size))
     return found
+
+
+@lru_cache(maxsize=2_000)  # all of ours: a dozen measurements look at each of them
+def _module(path: Path, relative: Path, mtime_ns: int, size: int) -> Module:
+    parts = [*relative.parts[:-1], relative.stem]
+    name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    text = path.read_text(encoding="utf-8")
+    return Module(str(relative), name, text, ast.parse(text, str(path)))
 
 
 def functions(node: ast.AST) -> Iterator[Function]:
