@@ -208,6 +208,7 @@ def _become(words: list[str], cwd: str, env: dict[str, str], told: int, wrong: i
         2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
     )
     sys.argv = [str(Path(sys.executable).with_name("sandbar")), *words]
+    sys.modules["__main__"].__package__ = ""  # or else help would be on `python -m …`
     code = _exit_code_of(import_module("sandbar.cli.main").main)
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()

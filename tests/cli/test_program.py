@@ -62,7 +62,7 @@ def loaded_modules(code: str) -> set[str]:
 def seconds_of(*words: str) -> float:
     """The processor's time for a command: it does not depend on how busy the machine is."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run_well(*words)
+    subprocess.run([str(PROGRAM), *words], env=environment(), capture_output=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
