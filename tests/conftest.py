@@ -35,6 +35,7 @@ _ROOM_BYTES = 4 << 30
 
 _ONE_SERVER_EACH = ("limits", "malformed", "seeds")
 _ONE_SERVER_PER_FILE = ("gate", "mcp")
+_ONE_READING = "test_figures"  # of all files, which takes a while
 
 # No deadline: on two busy cores a slow example says nothing. The gate repeats what it has run.
 settings.register_profile("house", deadline=None, print_blob=True)
@@ -74,7 +75,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.parent.name
         if folder in _ONE_SERVER_EACH:
             item.add_marker(pytest.mark.xdist_group(folder))
-        elif folder in _ONE_SERVER_PER_FILE:
+        elif folder in _ONE_SERVER_PER_FILE or item.path.stem == _ONE_READING:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 

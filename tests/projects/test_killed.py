@@ -15,7 +15,7 @@ import sandbar
 from tests.conftest import Say
 from tests.projects.conftest import NOTE, Place, tree
 
-COUNT = 5_000
+COUNT = 2_000
 _LONGEST_WAIT_S = 60
 
 _SCRIPT = """
@@ -80,9 +80,9 @@ def run_until(database: Path, project: Path, word: str, least: int, how: signal.
 @pytest.mark.parametrize(
     ("word", "least", "how"),
     [
-        ("importing", COUNT + 1_500, signal.SIGKILL),
-        ("importing", COUNT + 4_300, signal.SIGINT),
-        ("linking", 2 * COUNT + 2_000, signal.SIGKILL),
+        ("importing", COUNT + COUNT // 3, signal.SIGKILL),
+        ("importing", COUNT + COUNT * 5 // 6, signal.SIGINT),
+        ("linking", 2 * COUNT + COUNT // 3, signal.SIGKILL),
     ],
     ids=["early", "late", "linking"],
 )
@@ -111,7 +111,7 @@ def test_a_second_run_finishes_what_was_killed(
 
 def test_what_somebody_made_of_a_half_made_entity_stays(exported: Path, tmp_path: Path) -> None:
     database = tmp_path / "copy.db"
-    assert run_until(database, exported, "importing", COUNT + 3_000, signal.SIGKILL)
+    assert run_until(database, exported, "importing", COUNT + COUNT * 3 // 5, signal.SIGKILL)
     with sandbar.open(database) as db:
         copy = Place(db)
         found = next(one for one in db.each("note/Note") if "note/cites" not in one.slots)
