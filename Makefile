@@ -5,7 +5,7 @@ WORKERS ?= 4
 BIN := .venv/bin
 CODE := $(wildcard src tests bench)
 
-.PHONY: help docs run test test-long check static format bench lock clean postgres node nginx
+.PHONY: help docs run test test-long check static format bench lock clean postgres nginx
 .DELETE_ON_ERROR:
 
 help:
@@ -23,7 +23,10 @@ run: .venv/.installed
 	$(BIN)/sandbar demo-server $(if $(PORT),--port $(PORT))
 
 # The house rules are part of the whole suite, so `test` need not run them apart as `check` does.
-test: static postgres node nginx
+# The clients from npm are a minute or more of downloading: the tests that need them wait for them.
+test: .venv/.installed
+	@scripts/ensure-node &
+	@$(MAKE) --no-print-directory static postgres nginx
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --durations=8 tests </dev/null
 
 test-long: .venv/.installed postgres nginx
@@ -58,10 +61,6 @@ lock:
 
 postgres:
 	@scripts/ensure-postgres
-
-# The clients and suites from npm that the tests run against the server.
-node: .venv/.installed
-	@scripts/ensure-node
 
 nginx:
 	@scripts/ensure-nginx

