@@ -199,6 +199,7 @@ def _become(words: list[str], cwd: str, env: dict[str, str], told: int, wrong: i
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
+    sys.path[1:1] = filter(None, env.get("PYTHONPATH", "").split(os.pathsep))
     os.dup2(told, 1)
     os.dup2(wrong, 2)
     for end in (told, wrong):

@@ -77,7 +77,7 @@ def after(seconds: float) -> int:
 
 
 def contest_with_a_slow_one() -> Contest:
-    return alternate(lambda: after(0.02), lambda: after(0.001), rounds=3)
+    return alternate(lambda: after(0.2), lambda: after(0.001), rounds=3)
 
 
 def test_a_slow_subject_misses_its_bar() -> None:

