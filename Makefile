@@ -25,7 +25,7 @@ run: .venv/.installed
 # The house rules are part of the whole suite, so `test` need not run them apart as `check` does.
 # The clients from npm are a minute or more of downloading: the tests that need them wait for them.
 test: .venv/.installed
-	@scripts/ensure-node &
+	@scripts/ensure-node >.venv/ensure-node.log 2>&1 &
 	@$(MAKE) --no-print-directory static postgres nginx
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --durations=8 tests </dev/null
 

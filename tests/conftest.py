@@ -36,7 +36,7 @@ _ROOM_BYTES = 4 << 30
 _ONE_SERVER_EACH = ("limits", "malformed", "seeds")
 _ONE_SERVER_PER_FILE = ("gate", "mcp")
 _ONE_READING = "test_figures"  # of all files, which takes a while
-_WITH_NODE = ("conformance", "mcp_clients", "memory")
+_WITH_NODE = ("conformance", "mcp_clients")
 _INSTALLING_S_MAX = 600
 
 # No deadline: on two busy cores a slow example says nothing. The gate repeats what it has run.
@@ -75,7 +75,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that share a server run in one process, so that each server starts once."""
     for item in items:
         folder = item.path.parent.name
-        if folder in _WITH_NODE and item.get_closest_marker("timeout") is None:
+        needs_node = folder in _WITH_NODE or item.path.stem == "test_server_memory"
+        if needs_node and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(_INSTALLING_S_MAX))
         if folder in _ONE_SERVER_EACH:
             item.add_marker(pytest.mark.xdist_group(folder))

@@ -18,6 +18,7 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -45,7 +46,8 @@ class Started:
     def send_signal(self, how: int) -> None:
         """Send a signal, unless it is known to have ended."""
         if self.poll() is None:
-            os.kill(self.pid, how)
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(self.pid, how)
 
     def terminate(self) -> None:
         """Ask it to end."""

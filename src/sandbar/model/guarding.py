@@ -67,8 +67,7 @@ def ask(guard: Guard, drafts: list[Draft], tx: Transaction, old: Schema, new: Sc
 def _touched(draft: Draft, old: Schema, new: Schema, t: int, gone: set[int]) -> Touched:
     schema = new if new.has_class(draft.class_id) else old
     is_definition = draft.class_id in new.metaclasses or draft.class_id in old.metaclasses
-    changed = _changed(draft)
-    names = schema.class_by_id(draft.class_id).names
+    changed = _changed_slots(draft, schema)
     return Touched(
         draft.id,
         kinds_of(schema, draft.class_id),
@@ -77,16 +76,19 @@ def _touched(draft: Draft, old: Schema, new: Schema, t: int, gone: set[int]) -> 
         draft.before is not None and draft.before.t != t,
         is_definition,
         _mentions(new, draft) if is_definition else frozenset(),
-        frozenset(names[key] for key in changed if key in names),
-        frozenset(names[key] for key in changed if key in names and _lost(draft, key, gone)),
+        frozenset(changed.values()),
+        frozenset(name for key, name in changed.items() if _lost(draft, key, gone)),
     )
 
 
-def _changed(draft: Draft) -> set[str]:
+def _changed_slots(draft: Draft, schema: Schema) -> dict[str, str]:
+    """The slots that differ from before, as the document calls them, with their names."""
     old, doc = draft.old, draft.doc
     if old is None or doc is None:
-        return set()
-    return {key for key in old.keys() | doc.keys() if old.get(key) != doc.get(key)}
+        return {}
+    names = schema.class_by_id(draft.class_id).names
+    changed = (key for key in old.keys() | doc.keys() if old.get(key) != doc.get(key))
+    return {key: names[key] for key in changed if key in names}
 
 
 def _lost(draft: Draft, key: str, gone: set[int]) -> bool:

@@ -32,7 +32,7 @@ from sandbar.model.searching import Search, search_page
 from sandbar.model.secrets import hash_secrets
 from sandbar.model.unit import Unit
 from sandbar.model.values import door_check
-from sandbar.store.api import Store, Transaction
+from sandbar.store.api import NOTHING_WANTED, Store, Transaction
 from sandbar.store.pieces import CHOSEN_ID_MAX
 from sandbar.store.rows import Row
 
@@ -111,10 +111,12 @@ class Writes:
                 return self._write(tx, ready, checked, principal, reason, key, digest, guard)
 
             try:
+                records = () if key is None else ((principal, key),)
+                is_near = self._store.reads_in_microseconds  # then there is nothing to fetch ahead
                 return self._store.submit(
                     self._ws,
                     work,
-                    wanted=wanted_by(schema, ready, () if key is None else ((principal, key),)),
+                    wanted=NOTHING_WANTED if is_near else wanted_by(schema, ready, records),
                     alone=len(ready) > BATCHED_OPERATIONS_MAX,
                 ).result()
             except SecretNotHashed:

@@ -279,8 +279,7 @@ class _Import:
             if isinstance(name, int) and name > self._greatest and not self._names.is_there(name):
                 self._greatest = name
         for item in items if self._is_based else ():
-            # The name of a file may be no text; such a one was never exported.
-            self._seen[composed(item.path).encode(errors="replace").decode()] = None
+            self._seen[composed(item.path)] = None
 
     def _scene(self, tally: Tally, sound: list[Verdict]) -> Scene:
         return Scene(

@@ -49,8 +49,7 @@ class Names:
         return names
 
     def _mark_of(self, name: Name) -> int:
-        # Names that files state may be anything: to be written as in Python tells 5 from "5", and
-        # makes half characters whole.
+        # To be written as in Python tells 5 from "5".
         return self._known.get(repr(name)) or 0
 
     # --- what comes --------------------------------------------------------------------------

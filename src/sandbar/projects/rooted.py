@@ -20,6 +20,7 @@ from sandbar.projects.file_problems import link, no_file, nowhere, refusal
 FILE_BYTES_MAX = 8 << 20
 DEPTH_MAX = 32
 PATH_BYTES_MAX = 4_000
+_LINE_BYTES_MAX = 2 * PATH_BYTES_MAX
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -152,19 +153,22 @@ class RootedFolder:
         except OSError as error:
             raise refusal(path, error) from error
         if len(data) > bytes_max:
-            raise Incorrect(
-                "project.too-large",
-                f"{path} has more than {bytes_max:,} bytes",
-                hint="split it; many entities in one file are read as jsonl or csv",
-            )
+            raise _too_large(path, bytes_max)
         return data
 
-    def lines(self, path: str) -> Iterator[bytes]:
-        """The lines of a regular file, one by one; a very long one comes in pieces."""
+    def lines(self, path: str, *, bytes_max: int) -> Iterator[bytes]:
+        """The lines of a regular file, one by one, without those that are far too long."""
+        size, is_rest = 0, False
         try:
             with os.fdopen(self._opened(path), "rb") as file:
-                while line := file.readline(2 * PATH_BYTES_MAX):
-                    yield line
+                while line := file.readline(_LINE_BYTES_MAX):
+                    size += len(line)
+                    if size > bytes_max:
+                        raise _too_large(path, bytes_max)
+                    is_cut = len(line) == _LINE_BYTES_MAX and not line.endswith(b"\n")
+                    if not is_cut and not is_rest:
+                        yield line
+                    is_rest = is_cut
         except OSError as error:
             raise refusal(path, error) from error
 
@@ -259,6 +263,14 @@ class RootedFolder:
         if self._at is not None:
             os.close(self._at[1])
             self._at = None
+
+
+def _too_large(path: str, bytes_max: int) -> Incorrect:
+    return Incorrect(
+        "project.too-large",
+        f"{path} has more than {bytes_max:,} bytes",
+        hint="split it; many entities in one file are read as jsonl or csv",
+    )
 
 
 def _parts(path: str) -> list[str]:

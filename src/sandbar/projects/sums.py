@@ -18,7 +18,9 @@ SUMS = "SHA256SUMS"
 FORMAT = "sandbar-project"
 VERSION = 1
 
-_LINE = re.compile(r"([0-9a-f]{64})[ ][ *]([^\r\n]+)\r?\n?")
+_SUMS_BYTES_MAX = 256 << 20  # a million files, with long names
+_DOUBTFUL_MAX = 100_000
+_LINE = re.compile(r"([0-9a-f]{64})[ ][ *]([^\r\n]+)\r*\n?")
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -91,7 +93,7 @@ def read_sums(folder: RootedFolder, sums: Sums, name: str = SUMS) -> None:
     """
     doubtful: set[str] = set()
     try:
-        for line in folder.lines(name):
+        for line in folder.lines(name, bytes_max=_SUMS_BYTES_MAX):
             match = _LINE.fullmatch(line.decode("utf-8", "replace"))
             if match is not None:
                 path = composed(match[2])
@@ -100,10 +102,20 @@ def read_sums(folder: RootedFolder, sums: Sums, name: str = SUMS) -> None:
                     sums[path] = match[1]
                 elif known != match[1]:
                     doubtful.add(path)
+                    _check_merged(name, len(doubtful))
     except NotFound:
         return
     for path in doubtful:
         del sums[path]
+
+
+def _check_merged(name: str, doubtful: int) -> None:
+    if doubtful > _DOUBTFUL_MAX:
+        raise Incorrect(
+            "project.too-large",
+            f"{name} says of more than {_DOUBTFUL_MAX:,} files two different things",
+            hint="take it from one of the exports that were merged into it",
+        )
 
 
 def composed(path: str) -> str:

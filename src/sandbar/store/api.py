@@ -194,6 +194,8 @@ def unique_wanted(parts: Iterable[Wanted]) -> Wanted:
     keys: dict[tuple[int, Key], None] = {}
     records: dict[tuple[str, str], None] = {}
     for part in parts:
+        if part is NOTHING_WANTED:
+            continue
         ids.update(dict.fromkeys(part.ids))
         keys.update(dict.fromkeys(part.keys))
         records.update(dict.fromkeys(part.records))

@@ -99,9 +99,10 @@ def _vault_of(folder: RootedFolder, schema: Introspection, scratch: Scratch) -> 
             vault.add_other(found.path)
             continue
         try:
-            _take_in(vault, found.path, read_note(folder.read(found.path)))
+            document = read_note(folder.read(found.path))
         except Problem:
             continue  # its item will say what is wrong with it
+        _take_in(vault, found.path, document)
     vault.settle()
     return vault
 
