@@ -1,7 +1,7 @@
 # One verb each. The environment is .venv; everything that is missing is set up on the way.
 
 PYTHON ?= python3
-WORKERS ?= 3
+WORKERS ?= 2
 BIN := .venv/bin
 CODE := $(wildcard src tests bench)
 

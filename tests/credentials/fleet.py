@@ -120,7 +120,11 @@ class OpenStream:
         self._socket.sendall(request_bytes(door, lane, one))
         self._response = http.client.HTTPResponse(self._socket, method=one.verb.decode())
         self._response.begin()
-        assert self._response.status == 200, self._response.read()
+        if self._response.status != 200:
+            said = self._response.read()
+            self._response.close()
+            self._socket.close()
+            raise AssertionError(said)
         self._socket.settimeout(60)
         self.ended = threading.Event()
         self.ended_s = 0.0

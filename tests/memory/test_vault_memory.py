@@ -16,8 +16,8 @@ from sandbar.projects import Item, RootedFolder
 from sandbar.scratch import Scratch
 from tests.conftest import Say
 
-_FEW, _MANY = 200, 1_200
-_PER_NOTE_BYTES = 50
+_FEW, _MANY = 300, 3_000
+_PER_NOTE_BYTES = 60
 
 
 @pytest.fixture(scope="module")
