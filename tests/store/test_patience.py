@@ -24,7 +24,7 @@ from sandbar.store.sqlite.connection import open_reader
 from tests.store.conftest import Place
 from tests.store.writing import WAIT_S, Gate, create, creating
 
-ROWS = 100_000
+ROWS = 150_000
 DEADLINE_S = 0.02
 SOON_S = 0.05
 
