@@ -200,7 +200,7 @@ class Scene:
         return judge(evidence, {"work/long": self.trial.processes})
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """Until it is so."""
     deadline = time.monotonic() + seconds
     while not condition():
