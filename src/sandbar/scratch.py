@@ -33,12 +33,11 @@ class Scratch:
     """Makes tables, and removes them all in the end. For one thread at a time."""
 
     def __init__(self) -> None:
-        with _translated():
-            self._connection = apsw.Connection("")
-            for pragma in _PRAGMAS:
-                self._connection.execute(f"PRAGMA {pragma}").fetchall()
-            self._connection.execute("BEGIN")  # and never a commit: there is nothing to keep
+        self._connection = apsw.Connection("")
         self._tables = 0
+        for pragma in _PRAGMAS:
+            _rows(self._connection, f"PRAGMA {pragma}")
+        _rows(self._connection, "BEGIN")  # and never a commit: there is nothing to keep
 
     def __enter__(self) -> Scratch:
         return self
@@ -124,28 +123,18 @@ class Table(Generic[Value]):
             page = [] if is_last else self._run(self._below, page[-1][0], end)
 
     def _run(self, statement: str, *values: object) -> list[Any]:
-        with _translated():
-            return self._connection.execute(statement, values).fetchall()
+        return _rows(self._connection, statement, *values)
 
 
-class _translated:
-    """Says what is wrong with the disk in our words."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if isinstance(error, _FAILURES):
-            raise Unavailable(
-                "scratch.failed",
-                f"the folder for temporary files cannot be written: {error}",
-                hint="make room there, or name another folder in SQLITE_TMPDIR",
-            ) from error
+def _rows(connection: apsw.Connection, statement: str, *values: object) -> list[Any]:
+    try:
+        return connection.execute(statement, values).fetchall()
+    except _FAILURES as error:
+        raise Unavailable(
+            "scratch.failed",
+            f"the folder for temporary files cannot be written: {error}",
+            hint="make room there, or name another folder in SQLITE_TMPDIR",
+        ) from error
 
 
 # As bytes, because names of files may be no text: half characters are kept like others.
