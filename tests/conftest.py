@@ -3,6 +3,7 @@
 `postgres_url`    the superuser's address of a real PostgreSQL server, one per run of pytest
 `postgres_server` the server itself
 `fresh_postgres`  the address of an empty database of its own, dropped after the test
+`shared_postgres` the address of one with our tables, for tests with workspaces of their own
 `say`             prints a figure, also in the closing report
 `seed`            what every random choice of a test comes from; it is printed
 """
@@ -10,6 +11,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import secrets
 import shutil
@@ -21,7 +23,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from sandbar.store.postgres.install import install
 from tests.house.summary import write_figures
+from tests.kept_postgres import end_kept_stores
 from tests.postgres_server import PostgresServer, new_directory
 from tests.postgres_supervisor import READY_FILE
 
@@ -84,6 +88,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests stay to the end: no need to look through them for garbage."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Stop the server at the end of the whole run, also after a failure or Ctrl-C."""
     if not hasattr(config, "workerinput") and _DIRECTORY in os.environ:
@@ -132,6 +142,15 @@ def fresh_postgres(postgres_server: PostgresServer) -> Iterator[str]:
     """The superuser's address of a new, empty database (about 80 ms)."""
     url = postgres_server.create_database()
     yield url
+    postgres_server.drop_database(url)
+
+
+@pytest.fixture(scope="session")
+def shared_postgres(postgres_server: PostgresServer) -> Iterator[str]:
+    """A database with our tables for the tests of a worker: each has workspaces of its own."""
+    url = postgres_server.create_database()
+    yield install(url)
+    end_kept_stores()
     postgres_server.drop_database(url)
 
 

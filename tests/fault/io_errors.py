@@ -17,7 +17,8 @@ import apsw
 from sandbar.errors import Problem
 from sandbar.store.api import NOTHING_WANTED
 from sandbar.store.batch import Item
-from sandbar.store.plan import Change, Transaction
+from sandbar.store.pieces import Change
+from sandbar.store.plan import Transaction
 from sandbar.store.sqlite.session import SqliteConnector
 from sandbar.store.writer import Writer
 from tests.fault.breakage import BREAKAGES

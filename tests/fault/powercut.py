@@ -19,7 +19,8 @@ import apsw
 
 from sandbar.store.api import NOTHING_WANTED
 from sandbar.store.batch import Item, run_batch
-from sandbar.store.plan import Change, Transaction
+from sandbar.store.pieces import Change
+from sandbar.store.plan import Transaction
 from sandbar.store.sqlite.connection import open_writer
 from sandbar.store.sqlite.reads import QUERIES
 from sandbar.store.sqlite.session import SqliteConnector

@@ -15,9 +15,8 @@ from uuid import uuid4
 import pytest
 
 import sandbar
-from sandbar.store.postgres.install import install
+from tests.kept_postgres import open_kept
 from tests.model import shop as shop_model
-from tests.postgres_server import PostgresServer
 
 
 class Place:
@@ -42,18 +41,18 @@ class Place:
         self._opened.append(db)
         return db
 
+    def workspace_of_tests(self) -> sandbar.Database:
+        """The new workspace; if it can be, in a store that stays open from test to test."""
+        if self.dialect == "sqlite":
+            return self.open()
+        db = open_kept(self.address, self.workspace)
+        self._opened.append(db)
+        return db
+
     def close(self) -> None:
         """Close all that was opened."""
         while self._opened:
             self._opened.pop().close()
-
-
-@pytest.fixture(scope="session")
-def model_postgres(postgres_server: PostgresServer) -> Iterator[str]:
-    """A PostgreSQL database with our tables, shared by the tests of the model."""
-    url = postgres_server.create_database()
-    yield install(url)
-    postgres_server.drop_database(url)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -62,7 +61,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     if request.param == "sqlite":
         address = str(tmp_path / "test.db")
     else:
-        address = request.getfixturevalue("model_postgres")
+        address = request.getfixturevalue("shared_postgres")
     place = Place(request.param, address)
     yield place
     place.close()
@@ -71,7 +70,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 @pytest.fixture
 def db(place: Place) -> sandbar.Database:
     """A new workspace."""
-    return place.open()
+    return place.workspace_of_tests()
 
 
 @pytest.fixture
@@ -82,9 +81,9 @@ def shop(db: sandbar.Database) -> sandbar.Database:
 
 
 @pytest.fixture
-def pair(tmp_path: Path, model_postgres: str) -> Iterator[tuple[Place, Place]]:
+def pair(tmp_path: Path, shared_postgres: str) -> Iterator[tuple[Place, Place]]:
     """A SQLite and a PostgreSQL database, each with a workspace of its own."""
-    places = Place("sqlite", str(tmp_path / "pair.db")), Place("postgres", model_postgres)
+    places = Place("sqlite", str(tmp_path / "pair.db")), Place("postgres", shared_postgres)
     yield places
     for place in places:
         place.close()

@@ -159,7 +159,7 @@ def stocked(
     if request.param == "sqlite":
         address = str(tmp_path_factory.mktemp("plans") / "plans.db")
     else:
-        address = request.getfixturevalue("model_postgres")
+        address = request.getfixturevalue("shared_postgres")
     place = Place(request.param, address)
     db = place.open()
     yield Stocked(db, stock(db))

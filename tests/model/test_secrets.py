@@ -173,12 +173,12 @@ def test_no_byte_of_a_secret_is_on_the_disk_of_sqlite(tmp_path: Path) -> None:
 
 
 def test_no_row_of_postgresql_holds_a_secret(
-    postgres_server: PostgresServer, model_postgres: str
+    postgres_server: PostgresServer, shared_postgres: str
 ) -> None:
-    place = Place("postgres", model_postgres)
+    place = Place("postgres", shared_postgres)
     _write_canaries(place)
     place.close()
-    name = conninfo_to_dict(model_postgres)["dbname"]
+    name = conninfo_to_dict(shared_postgres)["dbname"]
     rows: list[str] = []
     with psycopg.connect(make_conninfo(postgres_server.url, dbname=name)) as connection:
         tables = connection.execute(

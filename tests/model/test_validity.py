@@ -11,7 +11,7 @@ import pytest
 
 from sandbar import Database
 from sandbar.model import Judged, Walk
-from sandbar.store.plan import Change
+from sandbar.store.pieces import Change
 from tests.model.shop import item, problem_of
 
 ITEM = "shop/Item"

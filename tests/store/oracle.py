@@ -6,8 +6,7 @@ import random
 from typing import NamedTuple
 
 from sandbar.store.api import Transaction
-from sandbar.store.pieces import Pair
-from sandbar.store.plan import Change
+from sandbar.store.pieces import Change, Pair
 from sandbar.store.scan import Between, Equals, Key, Position, Scan
 
 PROPERTIES = (1, 2, 3)

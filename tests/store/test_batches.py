@@ -8,7 +8,7 @@ import pytest
 
 from sandbar.errors import Conflict
 from sandbar.store.api import Store, Transaction, Wanted
-from sandbar.store.plan import Change
+from sandbar.store.pieces import Change
 from sandbar.store.rows import Row
 from sandbar.store.scan import Between, Equals, Scan
 from tests.store.conftest import Place

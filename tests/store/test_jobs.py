@@ -13,7 +13,7 @@ from sandbar import clock
 from sandbar.errors import Conflict, Fault, Unavailable
 from sandbar.store.api import Claim, Store, Transaction
 from sandbar.store.migrate import migrations_of
-from sandbar.store.plan import Change
+from sandbar.store.pieces import Change
 from sandbar.store.postgres.install import install
 from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.sqlite.store import SqliteStore

@@ -11,7 +11,7 @@ import pytest
 from sandbar.errors import Unavailable
 from sandbar.store.api import Store, Transaction
 from sandbar.store.batch import InDoubt
-from sandbar.store.plan import Change
+from sandbar.store.pieces import Change
 from sandbar.store.postgres import session
 from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.trail import Seal

@@ -23,7 +23,7 @@ from tests.store.writing import Gate, create, creating, current, together, write
 HOLD = """
 import sys, time
 from sandbar.store.api import Wanted
-from sandbar.store.plan import Change
+from sandbar.store.pieces import Change
 from sandbar.store.postgres.session import PostgresSession
 from sandbar.store.postgres.store import PostgresStore
 

@@ -11,7 +11,7 @@ from psycopg import errors, sql
 
 from sandbar.errors import Forbidden
 from sandbar.store.api import Transaction
-from sandbar.store.plan import Change
+from sandbar.store.pieces import Change
 from sandbar.store.postgres.install import install
 from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.trail import Seal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sandbar import clock
 from sandbar.store.api import Store, Transaction, Wanted
-from sandbar.store.plan import Change
+from sandbar.store.pieces import Change
 from sandbar.store.rows import Record
 from tests.store.writing import together, write
 

@@ -9,7 +9,7 @@ import pytest
 from sandbar import clock
 from sandbar.errors import Fault, Incorrect, NotFound
 from sandbar.store.api import Store, Transaction
-from sandbar.store.plan import Change
+from sandbar.store.pieces import Change
 from sandbar.store.rows import Row
 from tests.store.conftest import new_workspace
 from tests.store.writing import changing, create, creating, current, write

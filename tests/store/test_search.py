@@ -11,7 +11,7 @@ import pytest
 from sandbar import clock
 from sandbar.errors import Fault
 from sandbar.store.api import Store, Transaction
-from sandbar.store.plan import Change
+from sandbar.store.pieces import Change
 from sandbar.store.postgres import words as postgres_words
 from sandbar.store.search import GAP, AllOf, Sought, Term
 from tests.store.conftest import Place, new_workspace

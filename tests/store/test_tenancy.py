@@ -11,7 +11,8 @@ from typing import NamedTuple
 import pytest
 
 from sandbar.store.api import Snapshot, Store
-from sandbar.store.plan import Change, Transaction
+from sandbar.store.pieces import Change
+from sandbar.store.plan import Transaction
 from sandbar.store.rows import Row
 from sandbar.store.scan import Between, Equals, Found, Scan
 from tests.store.conftest import new_workspace

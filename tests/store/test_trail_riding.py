@@ -13,7 +13,7 @@ from sandbar.store import numbering
 from sandbar.store.api import NOTHING_WANTED, Store, Transaction
 from sandbar.store.batch import InDoubt, Item, run_batch
 from sandbar.store.numbering import Numbers, Ride
-from sandbar.store.plan import Change
+from sandbar.store.pieces import Change
 from sandbar.store.postgres import session
 from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.scan import Equals, Scan

@@ -14,7 +14,7 @@ from psycopg import sql
 from sandbar.errors import Fault, NotFound, Problem
 from sandbar.store.api import Store, Transaction
 from sandbar.store.jobs import Claim
-from sandbar.store.plan import Change
+from sandbar.store.pieces import Change
 from sandbar.store.sqlite import workspaces
 from sandbar.store.trail import Seal
 from tests.postgres_server import PostgresServer

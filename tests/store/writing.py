@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from sandbar.store.answer import Answer
 from sandbar.store.api import Store, Transaction, Wanted
-from sandbar.store.pieces import Pair
-from sandbar.store.plan import Change
+from sandbar.store.pieces import Change, Pair
 from sandbar.store.rows import Row
 
 Work = Callable[[Transaction], Any]

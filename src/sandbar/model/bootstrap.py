@@ -25,7 +25,8 @@ from sandbar.model.schema import Schema
 from sandbar.model.soundness import check_definition
 from sandbar.model.values.scalars import MAX_REF
 from sandbar.model.words import entity_words
-from sandbar.store.plan import Change, Transaction
+from sandbar.store.pieces import Change
+from sandbar.store.plan import Transaction
 
 PRINCIPAL = "sandbar"
 

@@ -7,8 +7,7 @@ from sandbar.model.documents import Doc, write_doc
 from sandbar.model.drafts import Draft
 from sandbar.model.schema import Class
 from sandbar.model.words import entity_words
-from sandbar.store.pieces import Pair
-from sandbar.store.plan import Change
+from sandbar.store.pieces import Change, Pair
 
 
 def creation_of(draft: Draft, cls: Class) -> Change:

@@ -21,7 +21,7 @@ from sandbar.store.api import Wanted
 
 
 def wanted_by(
-    schema: Schema, operations: list[Operation], records: tuple[tuple[str, str], ...]
+    schema: Schema, operations: Sequence[Operation], records: tuple[tuple[str, str], ...]
 ) -> Wanted:
     """Ids and keys that these operations will probably look up, and the receipts of retries."""
     ids: dict[int, None] = {}

@@ -15,13 +15,15 @@ from sandbar.model.guarding import Guard
 from sandbar.model.impact import PAGE, Checked, affected_by, report_on, turned_slots
 from sandbar.model.operations import Create, Migrate, Operation, Update
 from sandbar.model.perform import perform
+from sandbar.model.prefetch import wanted_by
 from sandbar.model.schema import Class, Schema
 from sandbar.model.unit import Unit
-from sandbar.store.api import Store
+from sandbar.store.api import Snapshot, Store
 from sandbar.store.plan import Plan, Transaction
 from sandbar.store.rows import Record, Row, TxRow, Version
 from sandbar.store.scan import Equals, Found, Key, Position, Scan
 from sandbar.store.search import Sought
+from sandbar.store.wanted import LookedUp, Wanted
 
 
 def preflight(
@@ -33,6 +35,7 @@ def preflight(
     base = Elsewhere(store, ws)
     with store.snapshot(ws) as snapshot:
         state = snapshot.state
+        base.look_ahead(snapshot, schema, operations)
     if state.generation != schema.generation:
         return None
     unit = Unit(Transaction(Plan(state), base, alone=True), schema, guard)
@@ -63,11 +66,18 @@ def _defines(schema: Schema, op: Operation) -> bool:
 
 
 class Elsewhere:
-    """Reads through a short snapshot each; writes nothing."""
+    """Reads through a short snapshot each, once for all; writes nothing."""
 
     def __init__(self, store: Store, ws: int) -> None:
         self._store = store
         self._ws = ws
+        self._known = LookedUp({}, {})
+
+    def look_ahead(
+        self, snapshot: Snapshot, schema: Schema, operations: Sequence[Operation]
+    ) -> None:
+        """Fetch together what these operations are likely to read."""
+        self._known = snapshot.look_up(wanted_by(schema, operations, ()))
 
     def instances(self, cls: Class, t: int) -> Iterator[Row]:
         """Every direct instance as of `t`."""
@@ -84,14 +94,23 @@ class Elsewhere:
             past = None if snapshot.state.t == t else t
             return snapshot.scan(Scan(drive, PAGE, after=after, as_of=past))
 
+    def prefetch(self, wanted: Wanted) -> None:
+        """A trial looks ahead once, and no further."""
+
     def entity(self, id: int) -> Row | None:
         """The current row of an entity."""
-        return self._store.point(self._ws, id)[1]
+        rows = self._known.rows
+        if id not in rows:
+            rows[id] = self._store.point(self._ws, id)[1]
+        return rows[id]
 
     def find(self, property: int, key: Key) -> list[int]:
         """Ids of the entities that hold this key now."""
-        with self._store.snapshot(self._ws) as snapshot:
-            return snapshot.find(property, key)
+        holders = self._known.holders
+        if (property, key) not in holders:
+            with self._store.snapshot(self._ws) as snapshot:
+                holders[property, key] = snapshot.find(property, key)
+        return list(holders[property, key])
 
     def count(self, property: int, key: Key) -> int:
         """How many entities hold this key now."""

@@ -31,9 +31,13 @@ def try_out(
 
     What a changed class means for its existing instances is not looked at.
     """
-    unit = Unit(Transaction(Plan(state), Elsewhere(store, ws), alone=True), schema, guard)
+    base = Elsewhere(store, ws)
+    unit = Unit(Transaction(Plan(state), base, alone=True), schema, guard)
     try:
-        perform(unit, hash_secrets(schema, parse_operations(operations)))
+        ready = hash_secrets(schema, parse_operations(operations))
+        with store.snapshot(ws) as snapshot:
+            base.look_ahead(snapshot, schema, ready)
+        perform(unit, ready)
         unit.ask_guard()
     except Problem as problem:
         found: list[dict[str, Any]] = problem.data.get("findings") or data_of(

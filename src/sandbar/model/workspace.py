@@ -382,12 +382,14 @@ class Workspace:
         principal: str,
         reason: str | None = None,
         wanted: Sequence[int | str] = (),
+        alone: bool = False,
     ) -> T:
         """Run a function as one transaction: every call that it makes here joins in.
 
         Give the ids and idents that it will probably read: a remote store fetches them in one go.
+        `alone` keeps one that changes the metamodel from being begun twice.
         """
-        return self._writes.run(work, principal, reason, wanted)
+        return self._writes.run(work, principal, reason, wanted, alone=alone)
 
     def reserve_ids(self, up_to: int) -> None:
         """Keep the numbers up to this one for entities that had them elsewhere."""

@@ -117,7 +117,8 @@ class Writes:
                     self._ws,
                     work,
                     wanted=NOTHING_WANTED if is_near else wanted_by(schema, ready, records),
-                    alone=len(ready) > BATCHED_OPERATIONS_MAX,
+                    # What defines cannot share a batch: why have the writer find that out?
+                    alone=len(ready) > BATCHED_OPERATIONS_MAX or checked is not NOTHING_CHECKED,
                 ).result()
             except SecretNotHashed:
                 continue
@@ -139,6 +140,8 @@ class Writes:
         principal: str,
         reason: str | None,
         wanted: Sequence[int | str] = (),
+        *,
+        alone: bool = False,
     ) -> T:
         """Run a function as one transaction; inside another one, as part of it."""
         _check_request(principal, reason, None)
@@ -156,7 +159,8 @@ class Writes:
             return value
 
         refuse_in_event_loop()
-        return self._store.submit(self._ws, body, wanted=wanted_names(wanted)).result()
+        names = wanted_names(wanted)
+        return self._store.submit(self._ws, body, wanted=names, alone=alone).result()
 
     def reserve_ids(self, up_to: int) -> None:
         """Give new entities greater numbers than this from now on."""
@@ -275,6 +279,8 @@ class Writes:
         record = None if key is None else tx.recall(principal, key)
         if record is not None:
             return _replay(record.digest, record.receipt, digest)
+        if not self._store.reads_in_microseconds:
+            tx.prefetch(wanted_by(unit.schema, ready, ()))
         with unit.undone_by_failure():
             outcomes = perform(unit, ready)
             unit.ask_guard(since_undo=True)

@@ -90,7 +90,7 @@ def _write(
             workflows.define(spec, principal=principal)
         return written
 
-    return workspace.run(work, principal=principal)
+    return workspace.run(work, principal=principal, alone=True)
 
 
 def _definitions(workspace: Workspace, pack: Pack) -> list[Operation]:

@@ -7,9 +7,9 @@ pass the same contract tests; what differs is declared nowhere, because nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from sandbar.store.answer import Answer
 from sandbar.store.jobs import Claim, JobQueue
@@ -18,20 +18,10 @@ from sandbar.store.rows import Head, Record, Row, State, Token, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan
 from sandbar.store.search import Sought
 from sandbar.store.trail import Buckets, KeyUses, Trail
+from sandbar.store.wanted import NOTHING_WANTED, LookedUp, Wanted
 from sandbar.store.watchers import Heard, Watch
 
 T = TypeVar("T")
-
-
-class Wanted(NamedTuple):
-    """What a transaction is likely to read, so that a remote store can fetch it in one go."""
-
-    ids: tuple[int, ...] = ()
-    keys: tuple[tuple[int, Key], ...] = ()
-    records: tuple[tuple[str, str], ...] = ()  # principals and their idempotency keys
-
-
-NOTHING_WANTED = Wanted()
 
 
 class Reads(Protocol):
@@ -66,6 +56,9 @@ class Snapshot(Reads, Protocol):
     """A consistent view of one workspace; everything read through it belongs together."""
 
     state: State
+
+    def look_up(self, wanted: Wanted) -> LookedUp:
+        """The rows and holders that are wanted, as few round trips as can be."""
 
     def entity_as_of(self, id: int, t: int) -> Row | None:
         """The row of an entity as it was right after transaction `t`."""
@@ -188,20 +181,6 @@ class Store(Protocol):
         """Finish what is queued, then let go of everything."""
 
 
-def unique_wanted(parts: Iterable[Wanted]) -> Wanted:
-    """All that several transactions want, each thing once."""
-    ids: dict[int, None] = {}
-    keys: dict[tuple[int, Key], None] = {}
-    records: dict[tuple[str, str], None] = {}
-    for part in parts:
-        if part is NOTHING_WANTED:
-            continue
-        ids.update(dict.fromkeys(part.ids))
-        keys.update(dict.fromkeys(part.keys))
-        records.update(dict.fromkeys(part.records))
-    return Wanted(tuple(ids), tuple(keys), tuple(records))
-
-
 __all__ = [
     "NOTHING_WANTED",
     "Claim",
@@ -218,5 +197,4 @@ __all__ = [
     "TxRow",
     "Version",
     "Wanted",
-    "unique_wanted",
 ]

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 from sandbar import clock
 from sandbar.errors import Interrupted, Problem, Unavailable
 from sandbar.store.answer import Answer
-from sandbar.store.api import Wanted, unique_wanted
 from sandbar.store.numbering import Outcome, Ride
 from sandbar.store.pieces import RunAlone
 from sandbar.store.plan import Base, Plan, Transaction
 from sandbar.store.rows import State
+from sandbar.store.wanted import Wanted, unique_wanted
 
 
 class InDoubt(Unavailable):

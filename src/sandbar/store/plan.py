@@ -12,37 +12,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-import msgspec
-
 from sandbar import clock
 from sandbar.errors import Fault
 from sandbar.store.jobs import job_lost
 from sandbar.store.numbering import Ride
-from sandbar.store.pieces import Pair, PastRow, RunAlone
+from sandbar.store.pieces import Change, Pair, PastRow, RunAlone
 from sandbar.store.rows import Record, Row, State, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan, level_of
 from sandbar.store.search import Sought, Words
 from sandbar.store.tokens import Tokens
 from sandbar.store.trail import AuditRow
-
-
-class Change(msgspec.Struct, frozen=True, gc=False):
-    """The net change of one entity in one transaction; no document means deletion.
-
-    `words` is what it is searched by from now on; None leaves that as it is.
-    """
-
-    id: int
-    cls: int
-    doc: str | None
-    begun: Sequence[Pair]
-    ended: Sequence[Pair]
-    words: Words | None = None
+from sandbar.store.wanted import Wanted
 
 
 class Base(Protocol):
     """What planning needs of the write session underneath."""
 
+    def prefetch(self, wanted: Wanted) -> None: ...
     def entity(self, id: int) -> Row | None: ...
     def find(self, property: int, key: Key) -> list[int]: ...
     def count(self, property: int, key: Key) -> int: ...
@@ -183,6 +169,10 @@ class Transaction:
         self._reindexed = False
 
     # --- reads -----------------------------------------------------------------------------
+
+    def prefetch(self, wanted: Wanted) -> None:
+        """Fetch together what will probably be read next, where that is quicker."""
+        self._base.prefetch(wanted)
 
     def entity(self, id: int) -> Row | None:
         """The row of an entity as earlier transactions left it."""

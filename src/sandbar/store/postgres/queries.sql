@@ -116,7 +116,7 @@ SELECT id FROM slot WHERE ws = %s AND property = %s AND value = %s ORDER BY id
 -- name: count
 SELECT count(*) FROM slot WHERE ws = %s AND property = %s AND value = %s
 
--- name: prefetch
+-- name: look_up
 SELECT u.property, u.value, e.id, e.class, e.t, e.doc
 FROM unnest(%(properties)s::bigint[], %(keys)s::bytea[]) AS u (property, value)
 CROSS JOIN LATERAL (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sandbar.patience import Patience
-from sandbar.store.postgres.arrays import Longs
+from sandbar.store.postgres.arrays import Blobs, Longs
 from sandbar.store.postgres.connection import Connection, limit_ms, translated
 from sandbar.store.postgres.scans import compose_scan
 from sandbar.store.postgres.words import find_words
@@ -14,6 +14,7 @@ from sandbar.store.queries import load_queries
 from sandbar.store.rows import Row, State, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan, levels_at
 from sandbar.store.search import Sought
+from sandbar.store.wanted import LookedUp, Wanted
 
 _WORTH_SAYING = 0.75  # of the time that was left when the server was last told
 
@@ -77,6 +78,21 @@ class PostgresReads:
         }
         found = self._all(QUERIES.entities_at, bindings)
         return {(id, t): Row(id, cls, since, doc) for id, t, cls, since, doc in found}
+
+    def look_up(self, wanted: Wanted) -> LookedUp:
+        """The rows and holders that are wanted, and the holders' rows, in one statement."""
+        bindings = {
+            "ws": self._ws,
+            "ids": Longs(wanted.ids),
+            "properties": Longs(property for property, _ in wanted.keys),
+            "keys": Blobs(key for _, key in wanted.keys),
+        }
+        found = LookedUp(dict.fromkeys(wanted.ids), {pair: [] for pair in wanted.keys})
+        for property, key, *row in self._all(QUERIES.look_up, bindings):
+            found.rows[row[0]] = Row(*row)
+            if property is not None:
+                found.holders[property, key].append(row[0])
+        return found
 
     def find(self, property: int, key: Key) -> list[int]:
         """Ids of the entities that hold this key now."""

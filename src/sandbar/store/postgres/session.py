@@ -18,7 +18,7 @@ from sandbar.store.batch import in_doubt
 from sandbar.store.pieces import Pair
 from sandbar.store.plan import Plan
 from sandbar.store.postgres.apply import apply_plan
-from sandbar.store.postgres.arrays import Blobs, Longs, Texts
+from sandbar.store.postgres.arrays import Texts
 from sandbar.store.postgres.connection import (
     Connection,
     command,
@@ -128,29 +128,19 @@ class PostgresSession(PostgresReads):
 
     def prefetch(self, wanted: Wanted) -> None:
         """Fetch what the batch is likely to read: one statement for rows, one for receipts."""
-        if wanted.ids or wanted.keys:
-            self._prefetch_rows(wanted)
+        ids = tuple(id for id in wanted.ids if id not in self._rows)
+        keys = tuple(pair for pair in wanted.keys if pair not in self._holders)
+        if ids or keys:
+            found = self.look_up(Wanted(ids, keys))
+            self._rows.update(found.rows)
+            self._holders.update(found.holders)
         if wanted.records:
             self._prefetch_records(wanted)
-
-    def _prefetch_rows(self, wanted: Wanted) -> None:
-        bindings = {
-            "ws": self._ws,
-            "ids": Longs(wanted.ids),
-            "properties": Longs(property for property, _ in wanted.keys),
-            "keys": Blobs(key for _, key in wanted.keys),
-        }
-        self._rows = dict.fromkeys(wanted.ids)
-        self._holders = {pair: [] for pair in wanted.keys}
-        for property, key, *row in self._all(QUERIES.prefetch, bindings):
-            self._rows[row[0]] = Row(*row)
-            if property is not None:
-                self._holders[property, key].append(row[0])
 
     def _prefetch_records(self, wanted: Wanted) -> None:
         principals, keys = zip(*wanted.records, strict=True)
         bindings = {"ws": self._ws, "principals": Texts(principals), "keys": Texts(keys)}
-        self._records = dict.fromkeys(wanted.records)
+        self._records.update(dict.fromkeys(wanted.records))
         for principal, key, *record in self._all(QUERIES.recall_many, bindings):
             self._records[principal, key] = Record(*record)
 

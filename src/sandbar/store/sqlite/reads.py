@@ -16,6 +16,7 @@ from sandbar.store.search import Sought
 from sandbar.store.sqlite.connection import translated
 from sandbar.store.sqlite.scans import compose_scan
 from sandbar.store.sqlite.words import find_words
+from sandbar.store.wanted import LookedUp, Wanted
 from sandbar.store.workspaces import no_workspace
 
 QUERIES = load_queries("sandbar.store.sqlite", "queries.sql")
@@ -65,6 +66,11 @@ class SqliteReads:
         """The rows of entities right after transactions."""
         rows = ((place, self.entity_as_of(*place)) for place in places)
         return {place: row for place, row in rows if row is not None}
+
+    def look_up(self, wanted: Wanted) -> LookedUp:
+        """The rows and holders that are wanted."""
+        rows = {id: self.entity(id) for id in wanted.ids}
+        return LookedUp(rows, {pair: self.find(*pair) for pair in wanted.keys})
 
     def find(self, property: int, key: Key) -> list[int]:
         """Ids of the entities that hold this key now."""
