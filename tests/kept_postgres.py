@@ -7,15 +7,20 @@ A test that is about opening, closing or losing connections opens a store of its
 from __future__ import annotations
 
 import sandbar
+from sandbar.database.opening import is_postgres
 from sandbar.model import Workspace
+from sandbar.store.numbering import Numbers
 from sandbar.store.postgres.store import PostgresStore
+from sandbar.store.postgres.trail import PostgresTrail
 
 
 class _KeptStore(PostgresStore):
     """Whoever closes it only leaves."""
 
     def close(self) -> None:
-        """Stay open."""
+        """Stay open; the next one's audit begins a run of its own."""
+        self._numbers = Numbers()
+        self.trail = self.key_uses = PostgresTrail(self._numbers, self._pool, self._appenders)
 
     def end(self) -> None:
         """Close at last."""
@@ -33,9 +38,11 @@ def kept_store(url: str) -> PostgresStore:
     return _kept[url]
 
 
-def open_kept(url: str, workspace: str, *, principal: str = "local") -> sandbar.Database:
-    """A workspace in the kept store; to close it leaves the store open."""
-    store = kept_store(url)
+def open_for_tests(address: str, workspace: str, *, principal: str = "local") -> sandbar.Database:
+    """A workspace, in the kept store if it is in PostgreSQL: to close it leaves that open."""
+    if not is_postgres(address):
+        return sandbar.open(address, workspace, principal=principal)
+    store = kept_store(address)
     return sandbar.Database(store, Workspace.open(store, workspace), principal, workspace)
 
 

@@ -16,6 +16,7 @@ from sandbar.store.postgres.install import install
 from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.sqlite.store import SqliteStore
 from tests.access.world import World
+from tests.kept_postgres import kept_store
 from tests.postgres_server import PostgresServer
 
 
@@ -39,18 +40,16 @@ class Place:
         """A workspace, over a connection of its own."""
         return Workspace.open(self.store(), name or self.name)
 
+    def workspace_of_tests(self) -> Workspace:
+        """The new workspace; if it can be, in a store that stays open from test to test."""
+        if self.dialect == "sqlite":
+            return self.workspace()
+        return Workspace.open(kept_store(self.address), self.name)
+
     def close(self) -> None:
         """Close all that was opened."""
         while self._opened:
             self._opened.pop().close()
-
-
-@pytest.fixture(scope="session")
-def access_postgres(postgres_server: PostgresServer) -> Iterator[str]:
-    """A PostgreSQL database with our tables, shared by the tests of access."""
-    url = postgres_server.create_database()
-    yield install(url)
-    postgres_server.drop_database(url)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -59,7 +58,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     if request.param == "sqlite":
         address = str(tmp_path / "test.db")
     else:
-        address = request.getfixturevalue("access_postgres")
+        address = request.getfixturevalue("shared_postgres")
     place = Place(request.param, address)
     yield place
     place.close()
@@ -68,7 +67,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 @pytest.fixture
 def workspace(place: Place) -> Workspace:
     """A new workspace."""
-    return place.workspace()
+    return place.workspace_of_tests()
 
 
 @pytest.fixture(scope="session")

@@ -14,10 +14,8 @@ import pytest
 import sandbar
 from sandbar.codecs import Codecs, base_codecs
 from sandbar.model import Introspection
-from sandbar.store.postgres.install import install
 from tests.codecs import catalog
 from tests.model.conftest import Place
-from tests.postgres_server import PostgresServer
 
 
 @pytest.fixture(scope="session")
@@ -29,23 +27,15 @@ def schema(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Introspection]:
     db.close()
 
 
-@pytest.fixture(scope="session")
-def codecs_postgres(postgres_server: PostgresServer) -> Iterator[str]:
-    """A PostgreSQL database with our tables, shared by the tests of codecs."""
-    url = postgres_server.create_database()
-    yield install(url)
-    postgres_server.drop_database(url)
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
 def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sandbar.Database]:
     """A workspace with the classes of the catalog."""
     if request.param == "sqlite":
         address = str(tmp_path / "test.db")
     else:
-        address = request.getfixturevalue("codecs_postgres")
+        address = request.getfixturevalue("shared_postgres")
     place = Place(request.param, address)
-    opened = place.open()
+    opened = place.workspace_of_tests()
     catalog.define(opened)
     yield opened
     place.close()

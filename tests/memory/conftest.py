@@ -17,9 +17,8 @@ import pytest
 import sandbar
 from sandbar.access import Caller, Role
 from sandbar.packs import code_of
-from sandbar.store.postgres.install import install
 from sandbar.verbs import Catalogue, Context, base_verbs, dispatch
-from tests.postgres_server import PostgresServer
+from tests.kept_postgres import open_for_tests
 
 CATALOGUE = Catalogue([*base_verbs(), *code_of(["memory"]).verbs])
 
@@ -30,21 +29,13 @@ class Call(Protocol):
     def __call__(self, name: str, arguments: Any = None, *, role: Role = "admin") -> Any: ...
 
 
-@pytest.fixture(scope="session")
-def memory_postgres(postgres_server: PostgresServer) -> Iterator[str]:
-    """A PostgreSQL database with our tables, shared by the tests of memories."""
-    url = postgres_server.create_database()
-    yield install(url)
-    postgres_server.drop_database(url)
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
 def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sandbar.Database]:
     """A new workspace with the pack."""
     address = str(tmp_path / "memory.db")
     if request.param == "postgres":
-        address = request.getfixturevalue("memory_postgres")
-    with sandbar.open(address, f"test-{uuid4()}") as db:
+        address = request.getfixturevalue("shared_postgres")
+    with open_for_tests(address, f"test-{uuid4()}") as db:
         db.load_pack("memory")
         yield db
 

@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 
 import sandbar
-from tests.kept_postgres import open_kept
+from tests.kept_postgres import open_for_tests
 from tests.model import shop as shop_model
 
 
@@ -43,9 +43,7 @@ class Place:
 
     def workspace_of_tests(self) -> sandbar.Database:
         """The new workspace; if it can be, in a store that stays open from test to test."""
-        if self.dialect == "sqlite":
-            return self.open()
-        db = open_kept(self.address, self.workspace)
+        db = open_for_tests(self.address, self.workspace)
         self._opened.append(db)
         return db
 

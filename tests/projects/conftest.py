@@ -29,8 +29,7 @@ from sandbar.projects import (
     export_project,
     plan_import,
 )
-from sandbar.store.postgres.install import install
-from tests.postgres_server import PostgresServer
+from tests.kept_postgres import open_for_tests
 
 
 class Place:
@@ -67,14 +66,6 @@ class Place:
             return run(db, self.db.workflows, base_codecs(), rooted, source, Wishes(**wishes))
 
 
-@pytest.fixture(scope="session")
-def projects_postgres(postgres_server: PostgresServer) -> Iterator[str]:
-    """A PostgreSQL database with our tables, shared by these tests."""
-    url = postgres_server.create_database()
-    yield install(url)
-    postgres_server.drop_database(url)
-
-
 NewPlace = Callable[[], Place]
 
 
@@ -100,12 +91,12 @@ def place(new_place: NewPlace) -> Place:
 
 
 @pytest.fixture
-def new_postgres(projects_postgres: str) -> Iterator[NewPlace]:
+def new_postgres(shared_postgres: str) -> Iterator[NewPlace]:
     """Makes new workspaces in PostgreSQL."""
     opened: list[sandbar.Database] = []
 
     def new() -> Place:
-        opened.append(sandbar.open(projects_postgres, f"test-{uuid4()}"))
+        opened.append(open_for_tests(shared_postgres, f"test-{uuid4()}"))
         return Place(opened[-1])
 
     yield new

@@ -17,9 +17,8 @@ import pytest
 import sandbar
 from sandbar.access import Caller, Role
 from sandbar.errors import Problem
-from sandbar.store.postgres.install import install
 from sandbar.verbs import Context, base_catalogue, dispatch
-from tests.postgres_server import PostgresServer
+from tests.kept_postgres import open_for_tests
 
 
 class Call(Protocol):
@@ -28,26 +27,18 @@ class Call(Protocol):
     def __call__(self, name: str, arguments: Any = None, *, role: Role = "admin") -> Any: ...
 
 
-@pytest.fixture(scope="session")
-def verbs_postgres(postgres_server: PostgresServer) -> Iterator[str]:
-    """A PostgreSQL database with our tables, shared by the tests of the verbs."""
-    url = postgres_server.create_database()
-    yield install(url)
-    postgres_server.drop_database(url)
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a database lives."""
     if request.param == "sqlite":
         return str(tmp_path / "verbs.db")
-    return str(request.getfixturevalue("verbs_postgres"))
+    return str(request.getfixturevalue("shared_postgres"))
 
 
 @pytest.fixture
 def zorp(address: str) -> Iterator[sandbar.Database]:
     """A new workspace with the pack."""
-    with sandbar.open(address, f"test-{uuid4()}") as db:
+    with open_for_tests(address, f"test-{uuid4()}") as db:
         db.load_pack("zorp")
         yield db
 

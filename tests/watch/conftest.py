@@ -13,17 +13,8 @@ from uuid import uuid4
 import pytest
 
 import sandbar
-from sandbar.store.postgres.install import install
-from tests.postgres_server import PostgresServer
+from tests.kept_postgres import open_for_tests
 from tests.watch.notes import Notes
-
-
-@pytest.fixture(scope="session")
-def watch_postgres(postgres_server: PostgresServer) -> Iterator[str]:
-    """A PostgreSQL database with our tables, shared by the tests of the watch."""
-    url = postgres_server.create_database()
-    yield install(url)
-    postgres_server.drop_database(url)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -31,13 +22,13 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of a database of each kind in turn."""
     if request.param == "sqlite":
         return str(tmp_path / "test.db")
-    return str(request.getfixturevalue("watch_postgres"))
+    return str(request.getfixturevalue("shared_postgres"))
 
 
 @pytest.fixture
 def notes(address: str, tmp_path: Path) -> Iterator[Notes]:
     """A folder and a new workspace."""
-    with sandbar.open(address, f"watch-{uuid4()}") as db:
+    with open_for_tests(address, f"watch-{uuid4()}") as db:
         db.load_pack("memory")
         with Notes(db, tmp_path / "notes") as notes:
             yield notes
