@@ -16,6 +16,7 @@ from sandbar.model.schema import Schema
 from sandbar.store.plan import Transaction
 
 _IDENT = str(core.IDENT)
+_NONE: frozenset[str] = frozenset()
 
 
 class Touched(NamedTuple):
@@ -67,6 +68,9 @@ def ask(guard: Guard, drafts: list[Draft], tx: Transaction, old: Schema, new: Sc
 def _touched(draft: Draft, old: Schema, new: Schema, t: int, gone: set[int]) -> Touched:
     schema = new if new.has_class(draft.class_id) else old
     is_definition = draft.class_id in new.metaclasses or draft.class_id in old.metaclasses
+    if draft.old is None and draft.doc is not None and not is_definition:
+        kinds, ident = kinds_of(schema, draft.class_id), draft.doc.get(_IDENT)
+        return Touched(draft.id, kinds, ident, None, False, False, _NONE, _NONE, _NONE)
     changed = _changed_slots(draft, schema)
     return Touched(
         draft.id,

@@ -44,13 +44,12 @@ def pairs_of(cls: Class, doc: Doc | None) -> dict[Pair, None]:
     if doc is None:
         return {}
     pairs: dict[Pair, None] = {(core.TYPE, cls.type_key): None}
-    for slot, property in cls.indexed_slots.items():
+    for slot, number, many, index in cls.indexed_slots:
         stored = doc.get(slot)
         if stored is None:
             continue
-        if property.many:
-            for key in property.index_keys(stored):
-                pairs[property.id, key] = None
+        if many:
+            pairs.update(dict.fromkeys((number, key) for key in index(stored)))
         else:
-            pairs[property.id, property.kind.index_key(stored)] = None
+            pairs[number, index(stored)] = None
     return pairs

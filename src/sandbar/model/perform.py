@@ -185,9 +185,12 @@ class _Performance:
     def _evolve(self) -> None:
         """Let the rest of the operations see the new metamodel; refuse wrong definitions."""
         unit = self.unit
+        drafts = unit.meta_drafts()
+        if not drafts:
+            return
         entries = {
             draft.id: None if draft.doc is None else (draft.class_id, dict(draft.doc))
-            for draft in unit.meta_drafts()
+            for draft in drafts
             if draft.is_changed()
         }
         known = unit.schema.docs

@@ -93,9 +93,13 @@ class Class:
         return [p for p in self.slots.values() if p.inverse_of]
 
     @cached_property
-    def indexed_slots(self) -> dict[str, Property]:
-        """Document key to property, for the slots that are indexed."""
-        return {p.key: p for p in self.slots.values() if p.indexed}
+    def indexed_slots(self) -> list[tuple[str, int, bool, Callable[[Any], Any]]]:
+        """Document key, number, whether it holds several values, and what makes the index keys."""
+        return [
+            (p.key, p.id, p.many, p.index_keys if p.many else p.kind.index_key)
+            for p in self.slots.values()
+            if p.indexed
+        ]
 
     @cached_property
     def text_slots(self) -> list[tuple[str, bool]]:

@@ -51,13 +51,14 @@ class _Folding(dict[int, str | None]):
 _FOLDING = _Folding(dict.fromkeys(range(128), " "))
 _FOLDING.update({ord(c): c.lower() for c in map(chr, range(128)) if c.isalnum()})
 _FOLDING[ord(_SEPARATOR)] = GAP
+_FOLDING_OF_ASCII = "".join(str(_FOLDING[code]) for code in range(128)).encode() + bytes(128)
 
 
 def fold(text: str) -> str:
     """The text as words with blanks between them."""
-    if not text.isascii():
-        text = normalize("NFKD", normalize("NFKD", text).casefold())
-    return text.translate(_FOLDING)
+    if text.isascii():  # several times quicker than by the character
+        return text.encode().translate(_FOLDING_OF_ASCII).decode()
+    return normalize("NFKD", normalize("NFKD", text).casefold()).translate(_FOLDING)
 
 
 def words_in(text: str) -> list[str]:

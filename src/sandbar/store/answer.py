@@ -2,13 +2,18 @@
 
 `concurrent.futures.Future` does the same with a condition and two more locks each; among many
 threads that wait for one writer, that is a tenth of the throughput.
+
+Those who wait for the same batch stand in line: the writer wakes the first, and each the next. Were
+all woken at once, most would only fall asleep again, waiting for the interpreter; beside a thread
+that computes, that is nine tenths of the throughput.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any, Generic, TypeVar
 
 from sandbar.errors import Interrupted
 from sandbar.faults import log_fault
@@ -22,14 +27,18 @@ _transition = threading.Lock()  # guards the few steps where two threads could d
 class Answer(Generic[T]):
     """Resolved once, by the writer, after the commit."""
 
-    __slots__ = ("_begun", "_callbacks", "_cancelled", "_done", "_error", "_gate", "_value")
+    __slots__ = (
+        "_begun", "_callbacks", "_cancelled", "_done", "_error", "_gate", "_is_in_line", "_next",
+        "_value",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self._gate = threading.Lock()
         self._gate.acquire()
         self._value: T | None = None
         self._error: BaseException | None = None
-        self._done = self._begun = self._cancelled = False
+        self._done = self._begun = self._cancelled = self._is_in_line = False
+        self._next: Answer[Any] | None = None  # whom to wake, once awake
         self._callbacks: list[Callable[[Answer[T]], None]] = []
 
     # --- for whoever waits -------------------------------------------------------------------
@@ -78,11 +87,25 @@ class Answer(Generic[T]):
 
     def _wait(self, timeout_s: float | None) -> None:
         patience = current() if timeout_s is None else None
-        if patience is not None:
-            self._wait_patiently(patience)
-        elif not self._gate.acquire(timeout=-1 if timeout_s is None else timeout_s):
-            raise TimeoutError
+        # Ctrl-C may come between any two steps of the main thread, so nobody waits behind it.
+        is_sure = threading.main_thread().ident != threading.get_ident()
+        try:
+            with _transition:
+                self._is_in_line = is_sure and not self._done
+            if patience is not None:
+                self._wait_patiently(patience)
+            elif not self._gate.acquire(timeout=-1 if timeout_s is None else timeout_s):
+                raise TimeoutError
+        finally:
+            self._wake_next()  # also by whoever gives up
         self._gate.release()  # whoever waits beside us may pass, too
+
+    def _wake_next(self) -> None:
+        with _transition:
+            self._is_in_line = False
+            following, self._next = self._next, None
+        if following is not None:
+            following._gate.release()
 
     def _wait_patiently(self, patience: Patience) -> None:
         with patience.on_cancel(self.cancel):
@@ -104,14 +127,34 @@ class Answer(Generic[T]):
 
     def resolve(self, value: T | None, error: BaseException | None) -> None:
         """Give the answer; a second one is ignored."""
-        with _transition:
-            if self._done:
-                return
-            self._value, self._error = value, error
-            self._done = True
-        self._gate.release()
+        resolve_all([(self, value, error)])
+
+    def _settle(self, value: T | None, error: BaseException | None) -> bool:
+        if self._done:
+            return False
+        self._value, self._error = value, error
+        self._done = True
+        return True
+
+    def _call_back(self) -> None:
         for callback in self._callbacks:
             try:
                 callback(self)
             except BaseException as error:  # noqa: BLE001 - the answer stands, and so do the others'
                 log_fault("answer.callback-failed", error)
+
+
+def resolve_all(answers: Iterable[tuple[Answer[Any], Any, BaseException | None]]) -> None:
+    """Give each its answer, and wake the first in line; a second answer is ignored."""
+    line: list[Answer[Any]] = []
+    others: list[Answer[Any]] = []
+    with _transition:
+        for answer, value, error in answers:
+            if answer._settle(value, error):
+                (line if answer._is_in_line else others).append(answer)
+        for answer, following in pairwise(line):
+            answer._next = following
+    for answer in (*line[:1], *others):
+        answer._gate.release()
+    for answer in (*line, *others):
+        answer._call_back()

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from sandbar import clock
 from sandbar.errors import Interrupted, Problem, Unavailable
-from sandbar.store.answer import Answer
+from sandbar.store.answer import Answer, resolve_all
 from sandbar.store.numbering import Outcome, Ride
 from sandbar.store.pieces import RunAlone
 from sandbar.store.plan import Base, Plan, Transaction
@@ -128,8 +128,7 @@ def run_batch(
 
 
 def _answer(items: list[Item]) -> None:
-    for item in items:
-        item.answer()
+    resolve_all([(item.future, item.value, item.error) for item in items])
 
 
 def _attempt(
