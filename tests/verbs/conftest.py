@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,9 +17,14 @@ import pytest
 
 import sandbar
 from sandbar.access import Caller, Role
+from sandbar.database.opening import is_postgres
 from sandbar.errors import Problem
+from sandbar.store.postgres.install import install
 from sandbar.verbs import Context, base_catalogue, dispatch
 from tests.kept_postgres import open_for_tests
+
+# These look at every workspace, and would look at those of hundreds of other tests.
+_ABOUT_ALL_WORKSPACES = ("workspace.list", "list_of_workspaces")
 
 
 class Call(Protocol):
@@ -32,12 +38,28 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a database lives."""
     if request.param == "sqlite":
         return str(tmp_path / "verbs.db")
+    if any(words in request.node.name for words in _ABOUT_ALL_WORKSPACES):
+        return install(request.getfixturevalue("fresh_postgres"))
     return str(request.getfixturevalue("shared_postgres"))
 
 
+@pytest.fixture(scope="session")
+def zorp_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with the pack, which tests copy: to load it takes several times as long."""
+    path = tmp_path_factory.mktemp("zorp") / "zorp.db"
+    with sandbar.open(path, "test-zorp") as db:
+        db.load_pack("zorp")
+    return path
+
+
 @pytest.fixture
-def zorp(address: str) -> Iterator[sandbar.Database]:
-    """A new workspace with the pack."""
+def zorp(address: str, zorp_file: Path) -> Iterator[sandbar.Database]:
+    """A workspace with the pack."""
+    if not is_postgres(address):
+        shutil.copy(zorp_file, address)
+        with sandbar.open(address, "test-zorp") as db:
+            yield db
+        return
     with open_for_tests(address, f"test-{uuid4()}") as db:
         db.load_pack("zorp")
         yield db
