@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from sandbar.store.postgres.install import install
@@ -24,6 +25,17 @@ class OwnedPlace(Place):
     def __init__(self, dialect: str, address: str, owner_address: str) -> None:
         super().__init__(dialect, address)
         self._owner_address = owner_address
+
+    def sessions(self) -> set[int]:
+        """The server's processes that work for us; a file has none."""
+        if self.dialect == "sqlite":
+            return set()
+        with psycopg.connect(self._owner_address) as connection:
+            rows = connection.execute(
+                "SELECT pid FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            return {pid for (pid,) in rows}
 
     def vandal(self) -> Vandal:
         """Somebody with the owner's rights, and other things in mind."""

@@ -11,7 +11,7 @@ import tracemalloc
 import pytest
 
 from sandbar import clock
-from sandbar.audit import Journal, Trail, Verdict, export, head_of, verify
+from sandbar.audit import Journal, Trail, Verdict, export, head_of, sealing, verify
 from sandbar.audit.chain import LAST_N
 from sandbar.audit.sealing import SEAL_ROWS_MAX, Adopter, Sealer, seal_rows
 from sandbar.model import RunEnd
@@ -47,7 +47,8 @@ def summary(verdict: Verdict) -> tuple[bool, int, int]:
     return verdict.is_intact, verdict.rows, verdict.unsealed
 
 
-def test_a_thread_seals_what_is_new(place: OwnedPlace) -> None:
+def test_a_thread_seals_what_is_new(place: OwnedPlace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sealing, "SEAL_EVERY_S", 0.2)
     store = place.open()
     ws, journal = new_workspace(store), Journal(store)
     journal.start_sealing()
@@ -92,11 +93,17 @@ def test_what_a_killed_run_left_is_adopted(place: OwnedPlace, say: Say) -> None:
     store = place.open()
     ws = new_workspace(store)
     command = [sys.executable, "-c", _VICTIM, place.dialect, place.address, str(ws)]
+    before = place.sessions()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as victim:
         assert victim.stdout is not None
         answered = [victim.stdout.readline().split() for _ in range(200)]
+        theirs = place.sessions() - before
         victim.kill()
         answered += [line.split() for line in victim.stdout.read().splitlines(keepends=False)]
+    deadline_s = clock.monotonic_s() + WAIT_S
+    while theirs & place.sessions():  # a commit that was on its way may still be made
+        assert clock.monotonic_s() < deadline_s
+        clock.pause_s(0.02)
     verdict = verify(store.trail, ws)
     assert verdict.is_intact
     assert verdict.unsealed == verdict.rows >= len(answered) - 1  # its last line may be half

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import sandbar
 from sandbar.access import Houses, add_account, mint, revoke, sign_in
 from sandbar.model import Written
+from tests.backup.busy import prepare
 from tests.backup.conftest import Site
 from tests.workflow.orders import one_step
 
@@ -33,6 +34,21 @@ class Filled(NamedTuple):
 
 def fill(site: Site) -> Filled:
     """Workspaces `main` and `shop`, and one that is gone."""
+    return site.made("filled", _fill)
+
+
+def prepared(site: Site, *workspaces: str) -> None:
+    """Workspaces with accounts of a bank, `main` if none is named."""
+    names = workspaces or ("main",)
+
+    def make(new: Site) -> None:
+        for name in names:
+            prepare(new.address, name)
+
+    site.made(" ".join(names), make)
+
+
+def _fill(site: Site) -> Filled:
     with site.open() as db:
         db.define(
             properties={name: slots for name, slots in NOTE.items() if name != "note/links"},

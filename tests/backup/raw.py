@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import apsw
@@ -11,6 +13,7 @@ from psycopg import sql
 
 Rows = list[tuple[Any, ...]]
 Columns = dict[str, list[str]]
+Ask = Callable[[str], Rows]
 
 # Not the same in a restored database, and why.
 MADE_ANEW = {"search", "unsearched", "bucket"}
@@ -30,13 +33,17 @@ class Raw:
 
     def columns(self) -> Columns:
         """The tables that know workspaces, and their columns."""
+        with self._asking() as ask:
+            return self._columns(ask)
+
+    def _columns(self, ask: Ask) -> Columns:
         if self.kind == "sqlite":
-            found = self.ask(
+            found = ask(
                 "SELECT s.name, c.name FROM sqlite_schema s, pragma_table_xinfo(s.name) c "
                 "WHERE s.type = 'table'"
             )
         else:
-            found = self.ask(
+            found = ask(
                 "SELECT table_name, column_name FROM information_schema.columns "
                 "WHERE table_schema = 'sandbar'"
             )
@@ -48,25 +55,33 @@ class Raw:
     def everything(self) -> dict[str, Rows]:
         """Every row that must be the same in a restored database, in one order."""
         found = {}
-        for table, names in self.columns().items():
-            if table not in MADE_ANEW:
-                kept = [name for name in names if name not in DIFFERENT.get(table, ())]
-                where = "" if self.kind == "sqlite" else "sandbar."
-                rows = self.ask(f"SELECT {', '.join(kept)} FROM {where}{table}")
-                found[table] = sorted((_plain(row) for row in rows), key=repr)
+        with self._asking() as ask:
+            for table, names in self._columns(ask).items():
+                if table not in MADE_ANEW:
+                    kept = [name for name in names if name not in DIFFERENT.get(table, ())]
+                    where = "" if self.kind == "sqlite" else "sandbar."
+                    rows = ask(f"SELECT {', '.join(kept)} FROM {where}{table}")
+                    found[table] = sorted((_plain(row) for row in rows), key=repr)
         return found
 
     def ask(self, statement: str) -> Rows:
         """The rows of any statement."""
+        with self._asking() as ask:
+            return ask(statement)
+
+    @contextmanager
+    def _asking(self) -> Iterator[Ask]:
+        """One connection for many statements."""
         if self.kind == "sqlite":
             file = apsw.Connection(self.owner_address)
             try:
-                return file.execute(statement).fetchall()
+                yield lambda statement: file.execute(statement).fetchall()
             finally:
                 file.close()
+            return
         with psycopg.connect(self.owner_address) as connection:
             connection.execute("SET search_path = sandbar")
-            return connection.execute(sql.SQL(statement)).fetchall()
+            yield lambda statement: connection.execute(sql.SQL(statement)).fetchall()
 
 
 def _plain(row: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -18,8 +18,8 @@ import pytest
 
 from sandbar.database import backup_database, restore_database
 from sandbar.model import Create
-from tests.backup.busy import prepare
 from tests.backup.conftest import Site, Sites
+from tests.backup.filling import prepared
 from tests.cli.program import PROGRAM, Answer, environment, run_here, serving
 from tests.live_server import LiveServer
 
@@ -171,7 +171,7 @@ def test_a_broken_audit_is_restored_and_told(sites: Sites, tmp_path: Path) -> No
 
 def test_a_bar_shows_how_far_it_is(sites: Sites, tmp_path: Path) -> None:
     source, target, file = sites("sqlite"), sites("sqlite"), str(tmp_path / "it.backup")
-    prepare(source.address, "main")
+    prepared(source)
     for words in (
         ("backup", file, *words_of(source)),
         ("restore", file, *words_of(target)),
@@ -203,7 +203,7 @@ def on_terminal(*words: str) -> str:
 
 
 def test_every_step_tells_how_far_it_is(source: Site, target: Site, tmp_path: Path) -> None:
-    prepare(source.address, "main")
+    prepared(source)
     with source.open() as db, db.recorded("test.one", surface="cli"):
         pass
     told: list[tuple[str, int, int]] = []
@@ -221,7 +221,7 @@ def test_every_step_tells_how_far_it_is(source: Site, target: Site, tmp_path: Pa
 
 def test_ctrl_c_leaves_nothing(own: Site, sites: Sites, tmp_path: Path) -> None:
     source, file = sites("sqlite"), tmp_path / "work" / "it.backup"
-    prepare(source.address, "main")
+    prepared(source)
     file.parent.mkdir()
     with pytest.raises(KeyboardInterrupt):
         backup_database(source.address, file, interrupting("saving"))
@@ -246,7 +246,7 @@ def interrupting(phase: str) -> Callable[[str, int, int], None]:
 
 def test_a_disk_that_takes_no_more_is_told_and_nothing_stays(sites: Sites, tmp_path: Path) -> None:
     source, folder = sites("sqlite"), tmp_path / "work"
-    prepare(source.address, "main")
+    prepared(source)
     with source.open() as db:  # words that cannot be packed
         docs = [{"db/doc": secrets.token_hex(1000)} for _ in range(500)]
         db.transact([Create(class_="bank/Account", slots=slots) for slots in docs])

@@ -179,7 +179,7 @@ def test_a_bomb_takes_little_memory(file: Path, tmp_path: Path) -> None:
     many = b"\x93" + msgspec.msgpack.encode("job") + b"\x01\xdd"
     rows = 20_000_000
     bombs = {
-        "one": bomb(4 * MEMORY_BYTES),
+        "one": bomb(2 * MEMORY_BYTES),
         "rows": begin + packed(many + rows.to_bytes(4, "big") + b"\x92\x01\x01" * rows),
     }
     for name, blocks in bombs.items():

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,57 +11,26 @@ from sandbar.database import backup_database, restore_database
 from sandbar.database.backup import PART
 from sandbar.errors import Problem
 from sandbar.store.sqlite.archive import PART as RESTORING
-from tests.backup.busy import prepare
 from tests.backup.conftest import Site, Sites
-
-# Dies when it has been told so often how far it is with something.
-_CHILD = """
-import os, signal, sys
-from sandbar.database import backup_database, restore_database
-from sandbar.store.sqlite import archive
-
-what, first, second, phase, times = sys.argv[1:]
-left = int(times)
-
-def progress(now, done, total):
-    global left
-    if now == phase:
-        left -= 1
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-if phase == "placing":
-    archive.put_in_place = lambda part, path: os.kill(os.getpid(), signal.SIGKILL)
-if what == "backup":
-    backup_database(first, second, progress, force=True)
-else:
-    restore_database(first, second, progress)
-"""
-
-
-def killed(what: str, first: object, second: object, phase: str, times: int) -> bool:
-    """Whether a process came so far, and died of it."""
-    words = [sys.executable, "-c", _CHILD, what, str(first), str(second), phase, str(times)]
-    ended = subprocess.run(words, timeout=60, check=False).returncode
-    assert ended in (0, -signal.SIGKILL)
-    return ended != 0
+from tests.backup.dying import ended_by_kill
+from tests.backup.filling import prepared
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])
 def test_a_backup_that_is_killed_leaves_no_backup(
     own: Site, sites: Sites, tmp_path: Path, times: int
 ) -> None:
-    prepare(own.address, "main")
+    prepared(own)
     before = own.raw.everything()
     file = tmp_path / "it.backup"
-    assert killed("backup", own.address, file, "saving", times)
+    assert ended_by_kill("backup", own.address, file, "saving", times)
     assert not file.exists()
     backup_database(own.address, file)
     earlier = file.read_bytes()
-    assert killed("backup", own.address, file, "saving", times)
+    assert ended_by_kill("backup", own.address, file, "saving", times)
     assert file.read_bytes() == earlier, "the earlier one stays until the new one is whole"
     assert len(list(tmp_path.glob(f"it.backup.*{PART}"))) == 2
-    assert not killed("backup", own.address, file, "saving", 99)
+    assert not ended_by_kill("backup", own.address, file, "saving", 99)
     assert own.raw.everything() == before
     target = sites("sqlite")
     restore_database(file, target.address)
@@ -81,9 +47,9 @@ def test_a_restore_that_is_killed_leaves_nothing(
     if own.kind == "postgres" and phase == "placing":
         phase, times = "restoring", 2  # there is nothing to be put in place
     source, file = sites("sqlite"), tmp_path / "it.backup"
-    prepare(source.address, "main")
+    prepared(source)
     backup_database(source.address, file)
-    assert killed("restore", file, own.address, phase, times)
+    assert ended_by_kill("restore", file, own.address, phase, times)
     if own.kind == "sqlite":
         assert not Path(own.address).exists()
         left = Path(f"{own.address}{RESTORING}")
@@ -99,10 +65,10 @@ def test_a_restore_that_is_killed_leaves_nothing(
 def test_a_file_that_was_there_stays_empty(sites: Sites, tmp_path: Path) -> None:
     """A file without workspaces is filled in one transaction."""
     source, target, file = sites("sqlite"), sites("sqlite"), tmp_path / "it.backup"
-    prepare(source.address, "main")
+    prepared(source)
     backup_database(source.address, file)
     Path(target.address).touch()
-    assert killed("restore", file, target.address, "restoring", 3)
+    assert ended_by_kill("restore", file, target.address, "restoring", 3)
     assert target.raw.ask("SELECT count(*) FROM workspace") == [(0,)]
     assert not any(target.raw.everything().values())
     restore_database(file, target.address)
@@ -114,17 +80,11 @@ def test_whoever_opens_the_database_goes_on_with_the_index(
 ) -> None:
     """Killed after the rows are there, and before all of them can be searched."""
     source, file = sites("sqlite"), tmp_path / "it.backup"
-    prepare(source.address, "main")
+    prepared(source)
     backup_database(source.address, file)
-    killed("restore", file, own.address, "verifying", 1)
-    child = _CHILD.replace(
-        "if what ==",
-        "import sandbar.database.backup as it\n"
-        "it._make_searchable = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\nif what ==",
-    )
+    ended_by_kill("restore", file, own.address, "verifying", 1)
     target = sites(own.kind)
-    words = [sys.executable, "-c", child, "restore", str(file), target.address, "", "0"]
-    assert subprocess.run(words, timeout=60, check=False).returncode == -signal.SIGKILL
+    assert ended_by_kill("restore", file, target.address, "searching", 0)
     assert target.raw.ask("SELECT count(*) FROM unsearched") == [(1,)]
     with target.open() as db:
         assert len(db.search("idle 77").items) == 1
@@ -133,7 +93,7 @@ def test_whoever_opens_the_database_goes_on_with_the_index(
 
 def test_of_two_restores_one_is_refused(own: Site, sites: Sites, tmp_path: Path) -> None:
     source, file = sites("sqlite"), tmp_path / "it.backup"
-    prepare(source.address, "main")
+    prepared(source)
     backup_database(source.address, file)
     codes: list[str] = []
 
@@ -151,7 +111,7 @@ def test_of_two_restores_one_is_refused(own: Site, sites: Sites, tmp_path: Path)
 def test_what_somebody_makes_meanwhile_is_kept(own: Site, sites: Sites, tmp_path: Path) -> None:
     """A file takes the name first, and the restore gives way; in PostgreSQL it is the other way."""
     source, file = sites("sqlite"), tmp_path / "it.backup"
-    prepare(source.address, "main")
+    prepared(source)
     backup_database(source.address, file)
     codes: list[str] = []
 

@@ -12,7 +12,7 @@ from psycopg import errors, sql
 
 from sandbar.database import backup_database, restore_database
 from sandbar.store.postgres.install import install
-from tests.backup.conftest import Site, Sites
+from tests.backup.conftest import Site, Sites, Snapshots
 from tests.backup.filling import fill
 
 CALL = (
@@ -95,7 +95,7 @@ def test_a_workspace_is_marked_for_the_search_by_itself_only(site: Site, bare: B
 
 
 def test_an_owner_that_is_no_superuser_will_do(
-    sites: Sites, fresh_postgres: str, tmp_path: Path
+    sites: Sites, snapshots: Snapshots, fresh_postgres: str, tmp_path: Path
 ) -> None:
     """Then the policies bind the owner, too, as whom the functions run."""
     with psycopg.connect(fresh_postgres, autocommit=True) as connection:
@@ -106,7 +106,7 @@ def test_an_owner_that_is_no_superuser_will_do(
         database = sql.Identifier(connection.info.dbname)
         connection.execute(sql.SQL("GRANT CREATE ON DATABASE {} TO test_owner").format(database))
     address = install(fresh_postgres.replace("postgres@", "test_owner@"))
-    source, target = sites("sqlite"), Site("postgres", address, fresh_postgres)
+    source, target = sites("sqlite"), Site("postgres", address, fresh_postgres, snapshots)
     fill(source)
     backup_database(source.address, tmp_path / "one.backup")
     restore_database(tmp_path / "one.backup", target.address)

@@ -16,8 +16,9 @@ from sandbar.database import backup_database, restore_database
 from sandbar.store.archive import Table
 from sandbar.store.postgres.archive import PostgresOrigin
 from sandbar.store.sqlite.archive import SqliteOrigin
-from tests.backup.busy import AMOUNT, SUM, Writers, prepare
+from tests.backup.busy import AMOUNT, SUM, Writers
 from tests.backup.conftest import Site, Sites
+from tests.backup.filling import prepared
 from tests.conftest import Say
 
 BACKUPS = 4
@@ -78,8 +79,7 @@ class Neighbour:
 @contextmanager
 def busy(site: Site) -> Iterator[tuple[Writers, Neighbour]]:
     """Writers in two workspaces, of this process and of another one."""
-    for name in WORKSPACES:
-        prepare(site.address, name)
+    prepared(site, *WORKSPACES)
     with site.open(WORKSPACES[0]) as db, Writers(db, 2) as writers:
         neighbour = Neighbour(site.address, WORKSPACES[1])
         try:
@@ -165,7 +165,7 @@ def test_tables_of_different_moments_are_caught(
 
 
 def test_a_backup_that_lacks_an_answer_is_caught(own: Site, sites: Sites, tmp_path: Path) -> None:
-    prepare(own.address, "main")
+    prepared(own)
     backup_database(own.address, tmp_path / "early.backup")
     with own.open() as db, Writers(db, 1) as writers:
         while not writers.last_t:

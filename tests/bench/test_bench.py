@@ -6,22 +6,22 @@ Speeds are not asserted: on a busy machine they would say nothing. Memory is.
 from __future__ import annotations
 
 import mmap
-import os
-import subprocess
-import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
-import msgspec
 import pytest
 
+import bench.__main__ as program
 from bench.measures.memory import Growth, Watch, result_of
 from bench.results import Bar, Result, slowdown, speed, verdict
 from bench.settings import GROWTH_AT_MOST_MB
 from bench.timing import Contest, alternate
+from tests.bench.running import run_apart, run_here
+from tests.postgres_server import PostgresServer
 
-ROOT = Path(__file__).parents[2]
 SIZES = (100, 300)
+_SIZES = ",".join(map(str, SIZES))
 
 EVERYWHERE = {
     *("load", "get", "get-ident", "query-equal", "query-range", "memory"),
@@ -32,26 +32,7 @@ IN_THE_LARGER = {"flat-get", "flat-query-equal", "flat-query-range"}
 WITHOUT_BAR = {"load", "get-ident", "query-equal", "query-range", "create"}
 
 
-def run_bench(store: str, file: Path) -> str:
-    sizes = ",".join(map(str, SIZES))
-    command = [sys.executable, "-m", "bench", "--quick", "--only", "stores"]
-    command += ["--store", store, "--sizes", sizes]
-    path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        [*command, "--json", str(file)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@pytest.mark.parametrize("store", ["sqlite", "postgres"])
-def test_a_quick_run_measures_everything(store: str, tmp_path: Path) -> None:
-    printed = run_bench(store, tmp_path / "results.json")
-    results = msgspec.json.decode((tmp_path / "results.json").read_bytes(), type=list[Result])
+def assert_everything_is_measured(results: list[Result], printed: str, store: str) -> None:
     assert {result.store for result in results} == {store}
     keys = [(result.size, result.key) for result in results]
     assert len(keys) == len(set(keys))
@@ -68,6 +49,28 @@ def test_a_quick_run_measures_everything(store: str, tmp_path: Path) -> None:
             assert result.verdict == "met"
 
 
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+def test_a_tiny_run_measures_everything(
+    store: str,
+    tmp_path: Path,
+    postgres_server: PostgresServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(program, "PostgresServer", lambda: nullcontext(postgres_server))
+    words = ("--only", "stores", "--store", store, "--sizes", _SIZES)
+    results, printed = run_here(tmp_path / "results.json", capsys, monkeypatch, *words)
+    assert_everything_is_measured(results, printed, store)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+def test_a_quick_run_measures_everything(store: str, tmp_path: Path) -> None:
+    words = ("--only", "stores", "--store", store, "--sizes", _SIZES)
+    results, printed = run_apart(tmp_path / "results.json", *words)
+    assert_everything_is_measured(results, printed, store)
+
+
 # --- negative controls -----------------------------------------------------------------------
 
 
@@ -76,13 +79,15 @@ def after(seconds: float) -> int:
     return 1
 
 
+@pytest.fixture(scope="module")
 def contest_with_a_slow_one() -> Contest:
+    """Ours takes two hundred times as long."""
     return alternate(lambda: after(0.2), lambda: after(0.001), rounds=3)
 
 
-def test_a_slow_subject_misses_its_bar() -> None:
+def test_a_slow_subject_misses_its_bar(contest_with_a_slow_one: Contest) -> None:
     result = speed(
-        contest_with_a_slow_one(),
+        contest_with_a_slow_one,
         store="planted",
         size=1,
         key="slow",
@@ -92,9 +97,9 @@ def test_a_slow_subject_misses_its_bar() -> None:
     assert result.verdict == "missed"
 
 
-def test_a_subject_that_slows_down_misses_its_bar() -> None:
+def test_a_subject_that_slows_down_misses_its_bar(contest_with_a_slow_one: Contest) -> None:
     result = slowdown(
-        contest_with_a_slow_one(),
+        contest_with_a_slow_one,
         store="planted",
         size=1,
         key="slow",

@@ -7,27 +7,25 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
-import msgspec
 import pytest
 
 from bench.results import Result
 from bench.settings import QUICK
 from bench.wire.answers import Answer, WrongAnswerError, check, take_answer
 from bench.wire.data import prepare
-from bench.wire.entrants import Entrant, Field
+from bench.wire.entrants import Entrant, Field, line_up
 from bench.wire.load import Round, ask, run_round
 from bench.wire.outcome import CONNECTIONS, Outcome
 from bench.wire.requests import BARE, MODERN, SESSION, SESSION_ID, Call, post, tool_call
 from bench.wire.run import check_what_was_written
 from bench.wire.servers import Server
-
-ROOT = Path(__file__).parents[2]
+from tests.bench.running import run_apart, run_here
 
 ENTRANTS = {
     *(f"sandbar-{task}-{road}" for task in ("find", "create") for road in ("modern", "session")),
@@ -54,22 +52,37 @@ BARS = {
 }
 
 
-@pytest.mark.timeout(300)  # seven servers start, on whatever the machine has left
-def test_a_quick_run_measures_everybody(tmp_path: Path) -> None:
-    file = tmp_path / "results.json"
-    done = subprocess.run(
-        [sys.executable, "-m", "bench", "--quick", "--only", "wire", "--json", str(file)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    decoded = msgspec.json.decode(file.read_bytes(), type=list[Result])
+# The two that are written to are enough for a tiny run, in which nothing else is different.
+WRITERS = {"sandbar-writes", "unrecorded-writes"}
+
+
+class Wanted(NamedTuple):
+    """What the results have to be about."""
+
+    entrants: set[str]
+    servers: set[str]
+    ratios: set[str]
+    bars: set[tuple[str, int]]
+
+
+EVERYBODY = Wanted(ENTRANTS, SERVERS, RATIOS, BARS)
+AMONG_WRITERS = Wanted(
+    {key for key in ENTRANTS if "-create-" in key},
+    WRITERS,
+    {key for key in COST if key.endswith("-writes")},
+    {
+        *(("start-sandbar-writes", 1), ("help", 1), ("resident-sandbar-writes", 1)),
+        *((key, many) for key, many in BARS if key.endswith("-writes") and many > 1),
+    },
+)
+
+
+def assert_measured(decoded: list[Result], printed: str, wanted: Wanted) -> None:
     # Toolbox is installed by `make bench` only, so it may be there or not.
     results = {(one.key, one.size): one for one in decoded if "toolbox" not in one.key}
     assert {one.store for one in results.values()} == {"wire"}
     rates = {place: one for place, one in results.items() if one.p50_ms is not None}
-    assert set(rates) == {(key, size) for key in ENTRANTS for size in CONNECTIONS}
+    assert set(rates) == {(key, size) for key in wanted.entrants for size in CONNECTIONS}
     for one in rates.values():
         assert one.ours is not None
         assert one.p50_ms is not None
@@ -80,17 +93,44 @@ def test_a_quick_run_measures_everybody(tmp_path: Path) -> None:
         # One call at a time: the answers of a second cannot take longer than a second.
         assert one.size > 1 or one.ours * one.p50_ms < 3_000
         assert 10 < one.cpu_us < 100_000
-        assert one.what in done.stdout
+        assert one.what in printed
     figures = {place: one for place, one in results.items() if one.p50_ms is None}
-    kinds = {f"{kind}-{server}" for kind in ("start", "resident") for server in SERVERS}
-    assert {key for key, _ in figures} == RATIOS | kinds | {"help"}
+    kinds = {f"{kind}-{server}" for kind in ("start", "resident") for server in wanted.servers}
+    assert {key for key, _ in figures} == wanted.ratios | kinds | {"help"}
     for one in figures.values():
         assert one.figure is not None
         assert one.figure > 0
         assert bool(one.by_cpu) == bool(one.against)
-    assert {place for place, one in results.items() if one.bar is not None} == BARS
-    assert figures["resident-sandbar", 1].verdict == "met"
-    assert (figures["resident-sandbar", 1].figure or 0) > 20
+    assert {place for place, one in results.items() if one.bar is not None} == wanted.bars
+    assert figures["resident-sandbar-writes", 1].verdict == "met"
+    assert (figures["resident-sandbar-writes", 1].figure or 0) > 20
+
+
+def only_writers(folder: Path) -> Field:
+    field = line_up(folder)
+    return field._replace(
+        servers=[server for server in field.servers if server.key in WRITERS],
+        entrants=[each for each in field.entrants if each.server.key in WRITERS],
+    )
+
+
+def test_a_tiny_run_measures_the_writers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("bench.wire.run.line_up", only_writers)
+    file = tmp_path / "results.json"
+    results, printed = run_here(file, capsys, monkeypatch, "--only", "wire")
+    assert_measured(results, printed, AMONG_WRITERS)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)  # seven servers start, on whatever the machine has left
+def test_a_quick_run_measures_everybody(tmp_path: Path) -> None:
+    results, printed = run_apart(tmp_path / "results.json", "--only", "wire")
+    assert_measured(results, printed, EVERYBODY)
+    (resident,) = (one for one in results if one.key == "resident-sandbar")
+    assert resident.verdict == "met"
+    assert (resident.figure or 0) > 20
 
 
 # --- the parts -------------------------------------------------------------------------------

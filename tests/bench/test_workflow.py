@@ -5,47 +5,38 @@ Speeds are not asserted: on a busy machine they would say nothing. That there ar
 
 from __future__ import annotations
 
-import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 
-import msgspec
 import psycopg
 import pytest
 
 from bench.results import Result
 from bench.settings import QUICK
-from bench.workflow.entrants import OURS, Contestant, ContestantError, Entrant, Field
+from bench.workflow.entrants import OURS, Contestant, ContestantError, Entrant, Field, line_up
 from bench.workflow.messages import STEPS, Counted
 from bench.workflow.outcome import THREADS, Outcome, Round, Traffic
 from bench.workflow.run import check
 from bench.workflow.traffic import counted
-
-ROOT = Path(__file__).parents[2]
+from tests.bench.running import run_apart, run_here
+from tests.postgres_server import PostgresServer
 
 ON_POSTGRES = {"sandbar-postgres", "sandbar-guarded"}
 SANDBAR = ON_POSTGRES | {"sandbar-sqlite"}
+FEW = {"sandbar-postgres", "sandbar-sqlite"}
 DBOS = {"dbos-plain", "dbos-tuned"}
 has_dbos = find_spec("dbos") is not None  # installed by `make bench` only: there or not
 
 
-@pytest.mark.timeout(300)  # up to nine programs start, on whatever the machine has left
-def test_a_quick_run_measures_everybody(tmp_path: Path) -> None:
-    file = tmp_path / "results.json"
-    done = subprocess.run(
-        [sys.executable, "-m", "bench", "--quick", "--only", "workflow", "--json", str(file)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    decoded = msgspec.json.decode(file.read_bytes(), type=list[Result])
+def assert_measured(decoded: list[Result], printed: str, ours: set[str], theirs: set[str]) -> None:
     results = {(one.key, one.size): one for one in decoded}
     assert len(results) == len(decoded)
     assert {one.store for one in decoded} == {"workflow"}
     rates = {place: one for place, one in results.items() if one.p50_ms is not None}
-    entrants = SANDBAR | (DBOS if has_dbos else set())
+    entrants = ours | theirs
     assert set(rates) == {(key, threads) for key in entrants for threads in THREADS}
     for one in rates.values():
         assert one.ours is not None
@@ -57,10 +48,10 @@ def test_a_quick_run_measures_everybody(tmp_path: Path) -> None:
         # One process at a time: those of a second cannot take longer than a second.
         assert one.size > 1 or one.ours * one.p50_ms < 3_000
         assert 100 < one.cpu_us < 1_000_000
-        assert one.what in done.stdout
+        assert one.what in printed
     figures = {place: one for place, one in results.items() if one.p50_ms is None}
     wired = entrants - {"sandbar-sqlite"}
-    ratios = {f"{key}-against-dbos" for key in SANDBAR} if has_dbos else set()
+    ratios = {f"{key}-against-dbos" for key in ours} if theirs else set()
     assert {key for key, _ in figures} == ratios | {
         f"{kind}-{key}" for kind in ("trips", "statements") for key in wired
     }
@@ -71,7 +62,43 @@ def test_a_quick_run_measures_everybody(tmp_path: Path) -> None:
         assert 1 <= (statements.figure or 0) < 50
     judged = {place for place, one in results.items() if one.bar is not None}
     assert judged == {(key, n) for key in ratios & {f"{OURS}-against-dbos"} for n in THREADS}
-    assert ("DBOS is not installed" in done.stdout) != has_dbos
+    assert ("DBOS is not installed" in printed) != has_dbos
+
+
+def without_guarded(server: PostgresServer, folder: Path) -> Field:
+    field = line_up(server, folder)
+    return field._replace(entrants=[each for each in field.entrants if each.key in FEW])
+
+
+@pytest.fixture
+def shared_server(postgres_server: PostgresServer) -> Iterator[PostgresServer]:
+    """The tests' server, without what a contest leaves there."""
+    yield postgres_server
+    with psycopg.connect(postgres_server.url) as connection:
+        query = "SELECT datname FROM pg_database WHERE starts_with(datname, 'bench_')"
+        names = [name for (name,) in connection.execute(query)]
+    for name in names:
+        postgres_server.drop_database(postgres_server.url_of(name))
+
+
+def test_a_tiny_run_measures_us(
+    tmp_path: Path,
+    shared_server: PostgresServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("bench.workflow.run.PostgresServer", lambda: nullcontext(shared_server))
+    monkeypatch.setattr("bench.workflow.run.line_up", without_guarded)
+    file = tmp_path / "results.json"
+    results, printed = run_here(file, capsys, monkeypatch, "--only", "workflow")
+    assert_measured(results, printed, FEW, set())
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)  # up to nine programs start, on whatever the machine has left
+def test_a_quick_run_measures_everybody(tmp_path: Path) -> None:
+    results, printed = run_apart(tmp_path / "results.json", "--only", "workflow")
+    assert_measured(results, printed, SANDBAR, DBOS if has_dbos else set())
 
 
 # --- traffic ---------------------------------------------------------------------------------

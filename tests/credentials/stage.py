@@ -7,18 +7,29 @@ import io
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
+import threading
 import time
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
 from sandbar.cli.main import main
 from tests.credentials.canaries import Haystack
 from tests.credentials.knocking import Answer, Door, Knock, Lane, bearer, knock
-from tests.live_server import SANDBAR, START_TIMEOUT_S, STOP_TIMEOUT_S, environment
+from tests.live_server import (
+    COMMAND_TIMEOUT_S,
+    SANDBAR,
+    START_TIMEOUT_S,
+    STOP_TIMEOUT_S,
+    environment,
+)
+from tests.ready_program import answered
 
+TOLD_TIMEOUT_S = 20
 _READY = re.compile(r"http://127\.0\.0\.1:(\d+)/mcp")
 
 # A pack as a third party would bring it: installed, with an entry point of its own.
@@ -94,15 +105,7 @@ class Stage:
 
     def run_apart(self, *words: str, place: str | None = None, **variables: str) -> str:
         """The same in a process of its own."""
-        done = subprocess.run(
-            [str(SANDBAR), *words],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            env=self.variables | variables,
-            check=False,
-        )
+        done = answered(words, None, self.variables | variables, COMMAND_TIMEOUT_S)
         return self._keep(words, place, done.stdout + done.stderr)
 
     def _keep(self, words: tuple[str, ...], place: str | None, said: str) -> str:
@@ -162,16 +165,28 @@ class Stage:
         answer = self.knock(one, place=place or f"answer of {method}")
         return answer.json()
 
-    def read_stream(self, token: str, seconds: float) -> None:
-        """Listen for a while to what everybody is told."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.door.port, timeout=seconds)
+    @contextmanager
+    def listening(self, token: str) -> Iterator[None]:
+        """Keep what everybody is told meanwhile; there is something, and it has come by then."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.door.port, timeout=60)
         connection.request("GET", "/mcp/sse", headers={"Authorization": f"Bearer {token}"})
         response = connection.getresponse()
+        is_told = threading.Event()
+
+        def read() -> None:
+            with suppress(OSError, http.client.HTTPException):  # until it is hung up
+                while piece := response.read1():
+                    self.hay.add("the stream", piece)
+                    if b"list_changed" in self.hay.places["the stream"]:
+                        is_told.set()
+
+        reader = threading.Thread(target=read)
+        reader.start()
         try:
-            while piece := response.read1():
-                self.hay.add("the stream", piece)
-        except TimeoutError:
-            pass
+            yield
+            assert is_told.wait(TOLD_TIMEOUT_S), "the stream was told nothing"
         finally:
+            connection.sock.shutdown(socket.SHUT_RDWR)
+            reader.join()
             response.close()
             connection.close()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
@@ -78,17 +77,15 @@ def _play(stage: Stage, secrets: Canaries, arguments: Canaries, ordinary: Canari
     stage.serve()
     token = f"boss:{chosen}"
     assert not stage.call(token, "sandbar.schema.define", METAMODEL)["result"].get("isError")
-    listening = threading.Thread(target=stage.read_stream, args=(token, 3.0))
-    listening.start()
-    _plant_slots(stage, token, secrets, ordinary)
-    later = {"properties": {"shop/later": {"dt/range": "db.type/string"}}, "classes": {}}
-    stage.call(token, "sandbar.schema.define", later)  # the stream is told of it
-    _plant_wrong_slots(stage, token, secrets)
-    _plant_keys(stage, token, secrets)
-    _plant_refused(stage, secrets)
-    _plant_arguments(stage, token, arguments)
-    _plant_commands(stage, secrets)
-    listening.join()
+    with stage.listening(token):
+        _plant_slots(stage, token, secrets, ordinary)
+        later = {"properties": {"shop/later": {"dt/range": "db.type/string"}}, "classes": {}}
+        stage.call(token, "sandbar.schema.define", later)  # the stream is told of it
+        _plant_wrong_slots(stage, token, secrets)
+        _plant_keys(stage, token, secrets)
+        _plant_refused(stage, secrets)
+        _plant_arguments(stage, token, arguments)
+        _plant_commands(stage, secrets)
     _read_everything(stage, token, secrets)
 
 

@@ -37,9 +37,11 @@ KEY = "super-secret-mcp-key"
 PREFIX = "sk-sand-"
 NEAR = len(PREFIX) + 40
 BODY = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
-MINTED_SAMPLES = {"sqlite": 4000, "postgres": 1200}
-CHOSEN_SAMPLES = 40
-HTTP_SAMPLES = 1200
+# The first number of each is for every day, the second for whoever has the time.
+MINTED_SAMPLES = {"sqlite": (2000, 10_000), "postgres": (600, 4000)}
+CHOSEN_SAMPLES = (20, 80)
+HTTP_SAMPLES = (500, 3000)
+DAILY_AND_LONG = pytest.mark.parametrize("length", [0, pytest.param(1, marks=pytest.mark.long)])
 
 Record = Callable[[str, object], None]
 
@@ -112,20 +114,22 @@ def desk(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
         yield Desk(store)
 
 
+@DAILY_AND_LONG
 def test_a_near_miss_takes_as_long_as_any_key(
-    desk: Desk, kind: str, record_property: Record
+    desk: Desk, kind: str, length: int, record_property: Record
 ) -> None:
-    measured = compare(desk.refuse, *desk.keys, MINTED_SAMPLES[kind])
+    measured = compare(desk.refuse, *desk.keys, MINTED_SAMPLES[kind][length])
     record_property("figure", f"near miss and random key: {measured}")
     assert not measured.differs, measured
 
 
+@DAILY_AND_LONG
 @pytest.mark.parametrize("name", ["claude", "bot"])
 def test_a_known_name_takes_as_long_as_an_unknown_one(
-    desk: Desk, name: str, record_property: Record
+    desk: Desk, name: str, length: int, record_property: Record
 ) -> None:
     """With a chosen key, and with none at all: a minted key is not looked for by name."""
-    measured = compare(desk.refuse, *desk.names(name, "nobody"), CHOSEN_SAMPLES)
+    measured = compare(desk.refuse, *desk.names(name, "nobody"), CHOSEN_SAMPLES[length])
     record_property("figure", f"{name} and nobody: {measured}")
     assert not measured.differs, measured
     assert measured.first_us > 2000, "the dear comparison was not made"
@@ -168,7 +172,7 @@ def test_a_comparison_that_ends_early_is_noticed(tmp_path: Path, record_property
                     break
             desk.refuse(token)
 
-        measured = notice(refuse, desk.keys, MINTED_SAMPLES["sqlite"])
+        measured = notice(refuse, desk.keys, MINTED_SAMPLES["sqlite"][0])
     record_property("figure", f"ending early: {measured}")
     assert measured.differs, measured
 
@@ -211,9 +215,10 @@ class Caller:
         self._connection.close()
 
 
+@DAILY_AND_LONG
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_nothing_shows_over_http(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path, record_property: Record
+    kind: str, length: int, request: pytest.FixtureRequest, tmp_path: Path, record_property: Record
 ) -> None:
     if kind == "sqlite":
         address = str(tmp_path / "timing.db")
@@ -223,12 +228,12 @@ def test_nothing_shows_over_http(
         said = server.sandbar("account", "add", "bot")
         guess = Guesser(next(word for word in said.split("=") if word.startswith("sk-"))[:72])
         with closing(Caller(server.port)) as caller:
-            keys = compare(caller.refuse, guess.near_miss, guess.random_key, HTTP_SAMPLES)
+            keys = compare(caller.refuse, guess.near_miss, guess.random_key, HTTP_SAMPLES[length])
             names = compare(
                 caller.refuse,
                 lambda: guess.pair("claude"),
                 lambda: guess.pair("nobody"),
-                CHOSEN_SAMPLES,
+                CHOSEN_SAMPLES[length],
             )
     record_property("figure", f"over HTTP, keys: {keys}; names: {names}")
     assert not keys.differs, keys
@@ -241,7 +246,7 @@ def test_a_slow_comparison_would_show_over_http(tmp_path: Path, record_property:
         desk = Desk(store)
         door = _leaky(SignIn(echo, desk.houses, is_inline=True), desk.minted)
         with serving(door) as port, closing(Caller(port)) as caller:
-            measured = notice(caller.refuse, desk.keys, HTTP_SAMPLES)
+            measured = notice(caller.refuse, desk.keys, HTTP_SAMPLES[0])
     record_property("figure", f"leaking over HTTP: {measured}")
     assert measured.differs, measured
 

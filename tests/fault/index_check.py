@@ -52,8 +52,8 @@ def _pairs(schema: Schema, cls: int, doc: str | None) -> Pairs:
         return set()
     known = schema.class_by_id(cls)
     pairs: Pairs = {(core.TYPE, known.type_key)}
-    for slot, stored in read_doc(doc).items():
-        if slot in known.indexed_slots:
-            property = known.indexed_slots[slot]
-            pairs |= {(property.id, key) for key in property.index_keys(stored)}
+    stored = read_doc(doc)
+    for property in known.slots.values():
+        if property.indexed and property.key in stored:
+            pairs |= {(property.id, key) for key in property.index_keys(stored[property.key])}
     return pairs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,9 @@ from tests.fault.zygote import Zygote
 
 KILLS_PER_FILE = 5
 EARLIEST_S, LATEST_S = 0.05, 0.4
-CONNECTING_S = 0.1  # what PostgreSQL needs before the load begins
+KILLED_WITHIN_S = 0.02  # so that it meets any moment of a write
+SOME_LINES = (40, 140)  # of the journal, before a kill; all that was written is judged, and twice
+BEGUN_WITHIN_S = 30.0
 MORE_S = 0.1  # of a head start, after a process that was killed before it had done anything
 KILLS_MAX = 30
 BROKEN_KILLS_MAX = 20  # how often a broken promise may get away
@@ -33,8 +36,13 @@ class Place:
     folder: Path
     head_start_s: float = 0.0
 
-    def attack(self, zygote: Zygote, name: str, delay_s: float, breakage: str) -> Journal:
-        """One process that writes until it is killed; returns what it was answered."""
+    def attack(
+        self, zygote: Zygote, name: str, delay_s: float, breakage: str, lines: int = 0
+    ) -> Journal:
+        """One process that writes until it is killed; returns what it was answered.
+
+        The time begins when so many lines are in its journal.
+        """
         path = self.folder / f"{name.replace('/', '-')}.journal"
         child = zygote.fork(
             "tests.fault.load:run_load",
@@ -43,9 +51,10 @@ class Place:
             seed=name,
             breakage=breakage,
         )
-        child.kill_after(self.head_start_s + delay_s)
+        _await_lines(path, lines)
+        child.kill_after(delay_s if lines else self.head_start_s + delay_s)
         journal = read_journal(path)
-        if not journal.answers:
+        if not journal.answers and not lines:
             self.head_start_s += MORE_S  # a busy machine
         return journal
 
@@ -54,6 +63,13 @@ class Place:
         with sandbar.open(self.target) as db:
             verdict = judge(db, journal, self.tables(), since=since)
             return verdict, db.create("dt/List", {}, reason="after the kill").t
+
+
+def _await_lines(path: Path, lines: int) -> None:
+    deadline_s = time.monotonic() + BEGUN_WITHIN_S
+    while lines and (not path.exists() or path.read_bytes().count(b"\n") < lines):
+        assert time.monotonic() < deadline_s, "too little load to show anything"
+        time.sleep(0.002)
 
 
 def sqlite_place(folder: Path, number: int = 0) -> Place:
@@ -82,13 +98,20 @@ class Tally:
         )
 
 
-def series(zygote: Zygote, place: Place, seed: str, kills: int, tally: Tally) -> None:
+def series(
+    zygote: Zygote, place: Place, seed: str, kills: int, tally: Tally, *, short: bool
+) -> None:
     """Kill, reopen and compare, repeatedly on the same database; at last compare all of it."""
     chance = random.Random(seed)
     everything = Journal()
     since = 0
     for number in range(kills):
-        journal, since = kill_once(zygote, place, f"{seed}/{number}", chance, tally, since)
+        lines, delay_s = 0, chance.uniform(EARLIEST_S, LATEST_S)
+        if short:  # the first may come before the load does, the others meet it
+            lines = chance.randint(*SOME_LINES) if number else 0
+            delay_s = chance.uniform(0.0, KILLED_WITHIN_S if number else LATEST_S / 4)
+        name = f"{seed}/{number}"
+        journal, since = kill_once(zygote, place, name, delay_s, tally, since, lines)
         everything.intents |= journal.intents
         everything.answers |= journal.answers
     verdict, _ = place.judge(everything, 0)
@@ -96,22 +119,30 @@ def series(zygote: Zygote, place: Place, seed: str, kills: int, tally: Tally) ->
 
 
 def kill_once(
-    zygote: Zygote, place: Place, name: str, chance: random.Random, tally: Tally, since: int
+    zygote: Zygote,
+    place: Place,
+    name: str,
+    delay_s: float,
+    tally: Tally,
+    since: int,
+    lines: int = 0,
 ) -> tuple[Journal, int]:
     """Kill, reopen and compare what came since; what was answered, and the last t."""
-    journal = place.attack(zygote, name, chance.uniform(EARLIEST_S, LATEST_S), "none")
+    journal = place.attack(zygote, name, delay_s, "none", lines)
     verdict, last_t = place.judge(journal, since)
     assert not verdict.broken(), f"kill {name}: {verdict.broken()}"
     tally.add(verdict)
     return journal, last_t
 
 
-def kill_sqlite(zygote: Zygote, folder: Path, seed: str, kills: int) -> Tally:
+def kill_sqlite(
+    zygote: Zygote, folder: Path, seed: str, kills: int, *, short: bool = False
+) -> Tally:
     """So many kills, a few on each file."""
     tally = Tally()
     for number in range(kills // KILLS_PER_FILE):
         place = sqlite_place(folder, number)
-        series(zygote, place, f"{seed}-{number}", KILLS_PER_FILE, tally)
+        series(zygote, place, f"{seed}-{number}", KILLS_PER_FILE, tally, short=short)
     assert tally.kills == kills
     assert tally.answered > kills * 20, "too little load to show anything"
     return tally
@@ -120,8 +151,8 @@ def kill_sqlite(zygote: Zygote, folder: Path, seed: str, kills: int) -> Tally:
 def test_nothing_acknowledged_is_lost_on_sqlite(
     zygote: Zygote, tmp_path: Path, seed: str, say: Say
 ) -> None:
-    """Twenty kills."""
-    say(str(kill_sqlite(zygote, tmp_path, seed, 20)))
+    """Fifty kills."""
+    say(str(kill_sqlite(zygote, tmp_path, seed, 50, short=True)))
 
 
 @pytest.mark.long
@@ -138,11 +169,13 @@ def test_nothing_acknowledged_is_lost_on_postgres(
 ) -> None:
     """Five kills of a client, or more until they have hit something."""
     tally = Tally()
-    place = Place(postgres_app, lambda: postgres_tables(postgres_admin), tmp_path, CONNECTING_S)
+    place = Place(postgres_app, lambda: postgres_tables(postgres_admin), tmp_path)
     chance, since = random.Random(seed), 0
     while tally.kills < 5 or tally.answered < 200:
         assert tally.kills < KILLS_MAX, "too little load to show anything"
-        _, since = kill_once(zygote, place, f"{seed}/{tally.kills}", chance, tally, since)
+        delay_s, lines = chance.uniform(0.0, KILLED_WITHIN_S), chance.randint(*SOME_LINES)
+        name = f"{seed}/{tally.kills}"
+        _, since = kill_once(zygote, place, name, delay_s, tally, since, lines)
     say(str(tally))
 
 

@@ -15,6 +15,7 @@ import statistics
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,8 +30,9 @@ from tests.fault.load import prepare
 from tests.fault.tables import postgres_tables
 from tests.postgres_server import PostgresServer, new_directory
 
+_PLACE = Path(os.environ.get("PYTEST_DEBUG_TEMPROOT", "/tmp"))  # memory, if there is enough
 THREADS = 4
-ANSWERS_BETWEEN = 60
+ANSWERS_BETWEEN = 40
 SLOW_COMMIT = {"commit_delay": "30000", "commit_siblings": "0"}  # 30 ms in each commit
 RESUMED_WITHIN_S = 20.0
 POLITE_S = 0.02  # how long a refused client leaves the server in peace
@@ -43,7 +45,7 @@ class StubbornServer(PostgresServer):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self._fixed_port: int = probe.getsockname()[1]
-        super().__init__(new_directory(), settings=settings | {"port": str(self._fixed_port)})
+        super().__init__(new_directory(_PLACE), settings=settings | {"port": str(self._fixed_port)})
 
     def start(self) -> StubbornServer:
         """Start, or start again."""

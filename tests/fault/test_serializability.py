@@ -86,14 +86,15 @@ def test_eight_threads_on_sqlite(
     zygote: Zygote, file: str, tmp_path: Path, seed: str, say: Say
 ) -> None:
     """One process, eight threads."""
-    assert_clean(Race(zygote, file, tmp_path, seed), say)
+    assert_clean(Race(zygote, file, tmp_path, seed, transactions=150), say)
 
 
 def test_two_processes_on_sqlite(
     zygote: Zygote, file: str, tmp_path: Path, seed: str, say: Say
 ) -> None:
     """Two processes with four threads each on the same file."""
-    assert_clean(Race(zygote, file, tmp_path, seed, processes=2, threads=4), say)
+    race = Race(zygote, file, tmp_path, seed, processes=2, threads=4, transactions=150)
+    assert_clean(race, say)
 
 
 def test_three_processes_over_eight_workspaces_on_postgres(
@@ -101,6 +102,7 @@ def test_three_processes_over_eight_workspaces_on_postgres(
 ) -> None:
     """Three servers that all write to the same eight workspaces; none waits for ever."""
     race = Race(zygote, postgres_app, tmp_path, seed, processes=3, threads=4, workspaces=8)
+    race.transactions = 120
     assert_clean(race, say)
 
 

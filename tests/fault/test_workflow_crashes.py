@@ -14,7 +14,7 @@ from tests.conftest import Say
 from tests.fault.workflow_crasher import FATAL, INNOCENT, PRINCIPAL, serve
 from tests.fault.zygote import Zygote
 
-LEASE_S = 0.8
+LEASE_S = 0.5
 SERVERS_MAX = 2 * CRASHES_MAX
 
 

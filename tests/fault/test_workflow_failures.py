@@ -19,11 +19,13 @@ from sandbar import clock
 from sandbar.database import Database
 from sandbar.errors import Conflict, Unavailable
 from sandbar.model import Workspace
-from sandbar.workflow import Handlers, Outcome, ProcessView, Running, Worker, Workflows
+from sandbar.workflow import Handlers, Outcome, ProcessView, Running, Worker, Workflows, worker
 from tests.fault.zygote import Zygote
 
 WHO = "somebody"
 SOON_S = 10.0
+LEASE_S, RENEW_EVERY_S = 1.0, 0.1
+AILING_PAUSE_S = GRACE_S = 0.2
 
 
 def end(name: str, kind: str) -> dict[str, Any]:
@@ -86,7 +88,9 @@ class House:
         self.workflows = Workflows(
             self.db.workspace, lambda: Handlers(self.activities, self.effects), None, self._wake
         )
-        self.worker = Worker(self.db._store.jobs, lambda name: self.workflows, threads=4)
+        self.worker = Worker(
+            self.db._store.jobs, lambda name: self.workflows, threads=4, lease_s=LEASE_S
+        )
         self.worker.start()
 
     def _wake(self) -> None:
@@ -116,8 +120,11 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    """On SQLite: none of this depends on the store."""
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+    """On SQLite: none of this depends on the store. Its worker does not take its time."""
+    monkeypatch.setattr(worker, "_RENEW_EVERY_S", RENEW_EVERY_S)
+    monkeypatch.setattr(worker, "_AILING_PAUSE_S", AILING_PAUSE_S)
+    monkeypatch.setattr(worker, "_GRACE_S", GRACE_S)
     house = House(str(tmp_path / "failures.db"))
     yield house
     house.close()
@@ -236,7 +243,8 @@ def test_a_process_is_held_anew_while_an_old_attempt_of_it_hangs(house: House) -
     house.workflows.transition(id, "retry", principal=WHO)
     house.wait(id, lambda _: len(runs) == 2)
     gates[0].set()
-    time.sleep(3.5)  # longer than a lease: whoever is not held on to is begun a third time
+    # Longer than a lease: whoever is not held on to is begun a third time.
+    time.sleep(1.3 * LEASE_S)
     gates[1].set()
     view = house.ended(id)
     assert (view.state, view.result, view.run, len(runs)) == ("f/done", 2, 2, 2)
@@ -245,12 +253,21 @@ def test_a_process_is_held_anew_while_an_old_attempt_of_it_hangs(house: House) -
     ]  # fmt: skip
 
 
-def test_threads_that_are_the_first_to_read_a_definition_do_not_crash(zygote: Zygote) -> None:
-    """A server that begins with much to do: msgspec has to have learnt of our structs before."""
+def assert_first_readers_live(zygote: Zygote, servers: int) -> None:
+    """Servers that begin with much to do: msgspec has to have learnt of our structs before."""
     children = [
-        zygote.fork("tests.fault.workflow_server:read_at_once", threads=6) for _ in range(40)
+        zygote.fork("tests.fault.workflow_server:read_at_once", threads=6) for _ in range(servers)
     ]
     assert {child.wait() for child in children} == {0}
+
+
+def test_threads_that_are_the_first_to_read_a_definition_do_not_crash(zygote: Zygote) -> None:
+    assert_first_readers_live(zygote, 15)
+
+
+@pytest.mark.long
+def test_threads_that_are_the_first_to_read_do_not_crash_in_a_long_run(zygote: Zygote) -> None:
+    assert_first_readers_live(zygote, 200)
 
 
 # --- a store that ails -----------------------------------------------------------------------

@@ -27,10 +27,11 @@ from tests.fault.workflow_checks import (
 from tests.fault.workflow_server import prepare
 from tests.fault.zygote import Child, Zygote
 
-ORDERS = 100
-FEW = 25  # where something else than the number matters
+ORDERS = 50  # and as many children
+MANY_ORDERS = 100
+FEW = 10  # where something else than the number matters
 LEASE_S = 0.8  # short, so that what the dead held is soon somebody's again
-EARLIEST_S, LATEST_S = 0.1, 0.6
+EARLIEST_S, LATEST_S = 0.05, 0.35
 CONNECTING_S = 0.15
 FINISHED_WITHIN_S = 60.0
 MORE_S = 0.1  # of a head start, after a server that was killed before it had begun
@@ -158,6 +159,7 @@ def test_all_processes_finish_in_a_long_run(
 ) -> None:
     """As many kills as the work lasts, five hundred processes in all, on both stores."""
     for place in (sqlite_place, postgres_place):
+        place.orders = MANY_ORDERS
         assert_kept(killed(zygote, place, f"{seed}-{series}", 40), seed, 10, say)
 
 
@@ -168,7 +170,7 @@ def test_a_checkpoint_of_its_own_is_caught(
     for attempt in range(PATIENCE):
         target = f"{sqlite_place.target}-{attempt}"
         place = Place(target, partial(sqlite_jobs, target), 2 * FEW)
-        story = killed(zygote, place, f"{seed}-{attempt}", 6, "checkpoint-apart")
+        story = killed(zygote, place, f"{seed}-{attempt}", 3, "checkpoint-apart")
         if story.broken():  # else every kill has come between two steps
             break
     assert set(story.broken()) == {"twice"}, story.broken()

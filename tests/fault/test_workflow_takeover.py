@@ -33,16 +33,20 @@ KILLED_TAKEN_WITHIN_S = LEASE_S + 1.5  # the lease, a poll, and two busy cores
 FROZEN_TAKEN_WITHIN_S = LEASE_S + 7.0  # in the middle of a commit, PostgreSQL frees us after 5 s
 PERCENTILES_FROM = 40  # take-overs; of fewer, a percentile would say nothing
 ATTEMPTS = 3
+SHORT_LEASE_S = 1.0  # where it does not matter when somebody takes over
 LAST_HOLD_S = 0.35  # how long they may have worked when it happens
 
 
 class Crew:
     """The servers of one database; there are always three."""
 
-    def __init__(self, zygote: Zygote, target: str, folder: Path, breakage: str) -> None:
+    def __init__(
+        self, zygote: Zygote, target: str, folder: Path, breakage: str, lease_s: float
+    ) -> None:
         self._zygote = zygote
         self._target = target
         self._breakage = breakage
+        self._lease_s = lease_s
         self.journal = folder / "journal"
         self.journal.touch()
         self.children: dict[int, Child] = {}
@@ -54,7 +58,7 @@ class Crew:
             child = self._zygote.fork(
                 "tests.fault.workflow_server:serve",
                 target=self._target,
-                lease_s=LEASE_S,
+                lease_s=self._lease_s,
                 journal=str(self.journal),
                 breakage=self._breakage,
             )
@@ -96,13 +100,20 @@ class Scene:
     """A database with three servers, and somebody who does them harm."""
 
     def __init__(
-        self, zygote: Zygote, admin: str, app: str, folder: Path, seed: str, breakage: str = "none"
+        self,
+        zygote: Zygote,
+        admin: str,
+        app: str,
+        folder: Path,
+        seed: str,
+        breakage: str = "none",
+        lease_s: float = LEASE_S,
     ) -> None:
         self._admin = admin
         self._chance = random.Random(seed)
         self.db: Database = sandbar.open(app)
         prepare(self.db)
-        self.crew = Crew(zygote, app, folder, breakage)
+        self.crew = Crew(zygote, app, folder, breakage, lease_s)
         self.trial = Trial()
 
     def close(self) -> None:
@@ -260,7 +271,7 @@ def test_stale_writes_are_caught(
     zygote: Zygote, postgres_admin: str, postgres_app: str, tmp_path: Path, seed: str, say: Say
 ) -> None:
     """The negative control: without the fence the woken one writes, and the checker sees it."""
-    scene = Scene(zygote, postgres_admin, postgres_app, tmp_path, seed, "no-fence")
+    scene = Scene(zygote, postgres_admin, postgres_app, tmp_path, seed, "no-fence", SHORT_LEASE_S)
     try:
         assert scene.thaw_is_accepted()
         wait_for(lambda: "twice" in scene.broken())

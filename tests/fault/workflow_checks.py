@@ -56,8 +56,13 @@ def sqlite_jobs(path: str) -> list[Job]:
 def postgres_jobs(admin_url: str) -> list[Job]:
     """The jobs of a PostgreSQL database."""
     with psycopg.connect(admin_url) as connection:
-        rows = connection.execute(_JOBS.format("sandbar.").encode()).fetchall()
-        return [Job(*row) for row in rows]
+        return jobs_of(connection)
+
+
+def jobs_of(connection: psycopg.Connection) -> list[Job]:
+    """The same over a connection of the database's owner."""
+    rows = connection.execute(_JOBS.format("sandbar.").encode()).fetchall()
+    return [Job(*row) for row in rows]
 
 
 class Promise(NamedTuple):

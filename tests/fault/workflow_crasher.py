@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 import sandbar
-from sandbar.workflow import Handlers, Outcome, Running, Worker, Workflows
+from sandbar.workflow import Handlers, Outcome, Running, Worker, Workflows, worker
 
 PRINCIPAL = "starter"
+RENEW_EVERY_S, ASIDE_S = 0.1, 0.2  # leases of these tests are short
 FATAL_AFTER_S = 0.05
-INNOCENT_S = 0.8  # longer than the other lets a server live
+INNOCENT_S = 0.4  # longer than the other lets a server live
 
 
 def spec(name: str) -> dict[str, Any]:
@@ -64,12 +65,13 @@ BREAKAGES: dict[str, Callable[[], None]] = {
 def serve(target: str, lease_s: float, breakage: str = "none") -> None:
     """Look after whatever there is until it is done, or we are."""
     BREAKAGES[breakage]()
+    worker._RENEW_EVERY_S, worker._ASIDE_S = RENEW_EVERY_S, ASIDE_S
     db = sandbar.open(target)
     known = Handlers({"c/fatal": _kill, "c/innocent": _take_time})
     workflows = Workflows(db.workspace, lambda: known)
-    worker = Worker(db._store.jobs, lambda name: workflows, lease_s=lease_s)
-    worker.start()
+    running = Worker(db._store.jobs, lambda name: workflows, lease_s=lease_s)
+    running.start()
     while workflows.active(limit=1)[0]:
         time.sleep(0.02)
-    worker.stop()
+    running.stop()
     db.close()

@@ -236,9 +236,9 @@ def prepare(db: Database, items: int = 0) -> None:
     db.create("work/Item", {"db/ident": "work/total", "work/count": 0})
     for spec in SPECS:
         db.workflows.define(spec, principal=PRINCIPAL)
-    for n in range(items):
-        if not db.query("work/Item", {"work/tag": f"item-{n}"}).items:
-            db.create("work/Item", {"work/tag": f"item-{n}", "work/count": 0})
+    if items and not db.query("work/Item", {"work/tag": "item-0"}).items:
+        made = [{"work/tag": f"item-{n}", "work/count": 0} for n in range(items)]
+        db.transact([{"op": "create", "class": "work/Item", "slots": slots} for slots in made])
 
 
 def open_worker(db: Database, lease_s: float, journal: str = os.devnull) -> Worker:

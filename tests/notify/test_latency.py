@@ -12,6 +12,8 @@ from sandbar.notify import Listener, News, Subscription
 from tests.notify.listening import Heard, Site, other_process, run, write_note
 
 LATE_MS = 100.0
+COMMITS = 150
+COMMITS_IN_A_HURRY = 500
 PAUSE_S = 0.007  # out of step with the looks, so that every phase of waiting is met
 ROUNDS = 5  # a machine that is busy with something else may spoil some, but not all
 
@@ -56,18 +58,18 @@ def write_here(workspace: Workspace, count: int, pause_s: float) -> Acknowledged
 
 
 def test_news_of_this_process_are_quick(site: Site, record_property: Figure) -> None:
-    judge(site, lambda _, workspace: write_here(workspace, 300, PAUSE_S), record_property)
+    judge(site, lambda _, workspace: write_here(workspace, COMMITS, PAUSE_S), record_property)
 
 
 def test_news_of_another_process_are_quick(site: Site, record_property: Figure) -> None:
     def write(name: str, _: Workspace) -> Acknowledged:
-        return run(other_process(site.address, name, 300, PAUSE_S))
+        return run(other_process(site.address, name, COMMITS, PAUSE_S))
 
     judge(site, write, record_property)
 
 
 def test_news_of_a_hurried_writer_are_quick(site: Site, record_property: Figure) -> None:
-    judge(site, lambda _, workspace: write_here(workspace, 1000, 0), record_property)
+    judge(site, lambda _, workspace: write_here(workspace, COMMITS_IN_A_HURRY, 0), record_property)
 
 
 def test_news_that_are_held_up_are_noticed(

@@ -12,6 +12,7 @@ import pytest
 
 from sandbar.access import install_access
 from sandbar.errors import Problem
+from sandbar.model import Create, Update
 from sandbar.projects.names import Names
 from tests.projects.conftest import NOTE, NewPlace, Place, write
 
@@ -143,7 +144,7 @@ def test_a_number_that_is_somebody_elses_is_refused(new_place: NewPlace, tmp_pat
 
 
 def test_references_forwards_backwards_and_in_circles(either_notes: Place, tmp_path: Path) -> None:
-    count = 1_300  # several batches
+    count = 1_100  # several batches
     for n in range(count):
         cites = f"cites: [n/{count - 1 - n:04}, n/{(n + 7) % count:04}]\n"
         note(tmp_path, f"{n:04}", cites + f"about: n/{(n * 31) % count:04}\n")
@@ -160,7 +161,7 @@ def test_references_forwards_backwards_and_in_circles(either_notes: Place, tmp_p
 
 @pytest.mark.parametrize("step", [1, -1], ids=["forwards", "backwards"])
 def test_a_chain_in_which_each_needs_the_next(place: Place, tmp_path: Path, step: int) -> None:
-    count = 1_700
+    count = 1_100  # several batches
     place.db.define(
         properties={"c/next": {"dt/range": "c/Link", "dt/required?": True}},
         classes={"c/Link": {"dt/subclass-of": ["dt/Ref"], "dt/slots": ["c/next"]}},
@@ -324,10 +325,14 @@ def test_what_was_left_half_made_is_known_by_its_mark_alone(
 ) -> None:
     origin, copy = new_place(), new_place()
     origin.db.define(**NOTE)
-    for n in range(700):
-        origin.db.create("note/Note", {"db/ident": f"n/{n:03}", "note/name": f"{n:03}"})
-    for n in range(700):
-        origin.db.update(f"n/{n:03}", {"note/cites": [f"n/{699 - n:03}"]})
+    names = [f"{n:03}" for n in range(700)]
+    slots = [{"db/ident": f"n/{name}", "note/name": name} for name in names]
+    origin.db.transact([Create(class_="note/Note", slots=one) for one in slots])
+    cites = [
+        Update(entity=f"n/{a}", set={"note/cites": [f"n/{b}"]})
+        for a, b in zip(names, reversed(names), strict=True)
+    ]
+    origin.db.transact(cites)
     origin.export(tmp_path)
 
     class Stop(Exception):

@@ -15,7 +15,7 @@ import sandbar
 from tests.conftest import Say
 from tests.projects.conftest import NOTE, Place, tree
 
-COUNT = 2_000
+COUNT = 1_200  # three batches
 _LONGEST_WAIT_S = 60
 
 _SCRIPT = """
@@ -37,10 +37,10 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("origin")
     with sandbar.open(folder / "origin.db") as db:
         db.define(**NOTE)
-        for start in range(0, COUNT, 500):
-            db.transact([_create(n) for n in range(start, start + 500)])
-        for start in range(0, COUNT, 500):
-            db.transact([_update(n) for n in range(start, start + 500)])
+        for start in range(0, COUNT, 400):
+            db.transact([_create(n) for n in range(start, start + 400)])
+        for start in range(0, COUNT, 400):
+            db.transact([_update(n) for n in range(start, start + 400)])
         Place(db).export(folder / "project")
     return folder / "project"
 
@@ -80,7 +80,7 @@ def run_until(database: Path, project: Path, word: str, least: int, how: signal.
 @pytest.mark.parametrize(
     ("word", "least", "how"),
     [
-        ("importing", COUNT + COUNT // 3, signal.SIGKILL),
+        ("importing", COUNT + COUNT // 2, signal.SIGKILL),
         ("importing", COUNT + COUNT * 5 // 6, signal.SIGINT),
         ("linking", 2 * COUNT + COUNT // 3, signal.SIGKILL),
     ],

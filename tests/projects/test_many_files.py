@@ -15,7 +15,7 @@ import sandbar
 from tests.cli.program import PROGRAM, environment
 from tests.conftest import Say
 
-EVERYDAY, MANY = 2_000, 100_000
+EVERYDAY, MANY = 1_200, 100_000
 
 
 def write_notes(folder: Path, count: int) -> None:

@@ -8,9 +8,8 @@ not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from tests.conftest import Say
 from tests.tenancy.attacker import Attacker
@@ -29,10 +28,16 @@ class Address(NamedTuple):
 
 
 class Arena:
-    """Two worlds: one with a victim in it, and one that never had any."""
+    """Two worlds: one with a victim in it, and, for whoever compares, one that never had any."""
 
     def __init__(
-        self, seed: str, world: World, without: World, canaries: Canaries, loot: Loot, admin: str
+        self,
+        seed: str,
+        world: World,
+        without: World | None,
+        canaries: Canaries,
+        loot: Loot,
+        admin: str,
     ) -> None:
         self.world, self.without = world, without
         self.canaries, self.loot = canaries, loot
@@ -44,7 +49,11 @@ class Arena:
         return fingerprint(self.admin, self.world.victim.workspace_name)
 
 
-NewArena = Callable[[], Arena]
+class NewArena(Protocol):
+    """Makes arenas that are alike."""
+
+    def __call__(self, *, is_compared: bool = True) -> Arena:
+        """A victim, and for whoever compares a world without it."""
 
 
 def assert_kept_apart(
@@ -60,10 +69,9 @@ def assert_kept_apart(
 
 
 def _played(new_arena: NewArena, calls: int, say: Say, *, is_compared: bool) -> tuple[Arena, Game]:
-    arena = new_arena()
+    arena = new_arena(is_compared=is_compared)
     before = arena.victims_rows()
-    without = arena.without if is_compared else None
-    game = play(arena.attacker, arena.world, without, arena.canaries, calls)
+    game = play(arena.attacker, arena.world, arena.without, arena.canaries, calls)
     say(str(game))
     wrong = [finding for finding in game.findings if DIFFERS not in finding]
     assert not wrong, "\n".join(wrong)

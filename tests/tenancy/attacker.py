@@ -80,6 +80,7 @@ class Attacker:
         self._random = random
         self._loot = loot
         self._verbs: list[Verb] = list(ours.offer.catalogue)
+        self._bag: list[Verb] = []  # each verb has its turn before any has a second one
         self._calls: dict[str, list[dict[str, Any]]] = {}
         for verb, arguments in loot.calls:
             self._calls.setdefault(verb, []).append(arguments)
@@ -112,7 +113,9 @@ class Attacker:
         role = pick.choice(PLAYERS) if pick.random() < 0.6 else "admin"
         if pick.random() < 0.03:
             return Attempt(role, self._class_tool(), self._filled({}, "attributes", told))
-        verb = pick.choice(self._verbs)
+        if not self._bag:
+            self._bag = pick.sample(self._verbs, len(self._verbs))
+        verb = self._bag.pop()
         overheard = self._calls.get(verb.name)
         if overheard and pick.random() < 0.3:
             return Attempt(role, verb.name, pick.choice(overheard))

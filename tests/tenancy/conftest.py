@@ -3,8 +3,8 @@
 `seed`     what every random choice comes from, printed; `SANDBAR_SEED` repeats a run
 `say`      prints a figure, also in the closing report
 `address`  where a database lives, SQLite and PostgreSQL in turn
-`arena`    a world with a victim full of canaries, and the same world without one
-`new_arena`  makes one, and another like it
+`arena`    a world with a victim full of canaries
+`new_arena`  makes one, and the same world without a victim; and others like them
 """
 
 from __future__ import annotations
@@ -28,9 +28,21 @@ from tests.tenancy.world import opened_world
 NewAddress = Callable[[], Address]
 
 
+@pytest.fixture(scope="session")
+def installed(postgres_server: PostgresServer) -> Iterator[str]:
+    """A database with our tables and nothing in them, to be copied; nobody connects to it."""
+    admin = postgres_server.create_database()
+    install(admin)
+    yield admin
+    postgres_server.drop_database(admin)
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def new_address(
-    request: pytest.FixtureRequest, tmp_path: Path, postgres_server: PostgresServer
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    postgres_server: PostgresServer,
+    installed: str,
 ) -> Iterator[NewAddress]:
     """Makes empty databases of one kind."""
     made: list[str] = []
@@ -39,7 +51,7 @@ def new_address(
         if request.param == "sqlite":
             made.append(str(tmp_path / f"tenancy-{len(made)}.db"))
             return Address(made[-1], made[-1])
-        made.append(postgres_server.create_database())
+        made.append(postgres_server.create_database(template=installed))
         return Address(install(made[-1]), made[-1])
 
     yield new
@@ -61,12 +73,14 @@ def new_arena(
     paced(monkeypatch)
     made = count(1)
 
-    def new() -> Arena:
+    def new(*, is_compared: bool = True) -> Arena:
         canaries = Canaries(Random(f"canaries {seed}"))
         name = f"tenant-{canaries.known('name of a workspace')}"
-        one, other = new_address(), new_address()
+        one = new_address()
         world = worlds.enter_context(opened_world(one.url, name))
-        without = worlds.enter_context(opened_world(other.url, None))
+        without = None
+        if is_compared:  # it has to be there at all the moments that are overheard
+            without = worlds.enter_context(opened_world(new_address().url, None))
         victim = planted(world, canaries, tmp_path / f"packs-{next(made)}")
         return Arena(seed, world, without, canaries, victim.loot, one.admin)
 
@@ -76,5 +90,5 @@ def new_arena(
 
 @pytest.fixture
 def arena(new_arena: NewArena) -> Arena:
-    """A victim, and a world without it."""
-    return new_arena()
+    """A victim; nothing is compared with a world without it."""
+    return new_arena(is_compared=False)

@@ -146,9 +146,10 @@ def play(
     canaries: Canaries,
     calls: int,
     *,
+    until: str | None = None,
     findings_max: int = 20,
 ) -> Game:
-    """Make so many calls; what was found wrong."""
+    """Make so many calls, or fewer: until a finding has this word; what was found wrong."""
     player = Player(world.ours, dict(world.callers))
     twin = None if without is None else Player(without.ours, dict(without.callers))
     outcomes: Counter[str] = Counter()
@@ -173,7 +174,8 @@ def play(
             compared += 1
             if steady(told.text) != steady(other.text):
                 findings.append(f"{where}: {DIFFERS} {_difference(told.text, other.text)}")
-        if len(findings) >= findings_max:
+        is_found = until is not None and any(until in finding for finding in findings)
+        if is_found or len(findings) >= findings_max:
             break
     return Game(number + 1, compared, outcomes, verbs, findings, time.perf_counter() - begun)
 

@@ -16,7 +16,7 @@ from tests.tenancy.arena import Arena
 from tests.tenancy.attacker import Attempt
 from tests.tenancy.playing import Player, steady
 
-PAIRS = 500
+PAIRS = 300
 TIMED = 300
 # What is made stays: a second call would find it.
 _MAKING = re.compile(r"create|define|start|run|mint|transact|class[._]|retry|restore")

@@ -10,7 +10,6 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -25,9 +24,11 @@ from tests.postgres_server import PostgresServer
 from tests.tenancy.connections import Shared, begin_session, envelope
 from tests.tenancy.world import LIMIT_SLOT, open_workspace
 
+pytestmark = pytest.mark.xdist_group("tenancy-crossed")  # its servers start once
+
 CLIENTS = 64
 CONNECTIONS = 16
-ROUNDS = 12
+ROUNDS = 6
 ROUNDS_LONG = 400
 TENANTS = ("alpha", "beta")
 THINGS = 8
@@ -49,14 +50,16 @@ class Tenants:
         self.tokens = tokens
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def tenants(
-    request: pytest.FixtureRequest, tmp_path: Path, postgres_server: PostgresServer
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    postgres_server: PostgresServer,
 ) -> Iterator[Tenants]:
     """A served database."""
     admin = ""
     if request.param == "sqlite":
-        address = str(tmp_path / "crossed.db")
+        address = str(tmp_path_factory.mktemp("crossed") / "crossed.db")
     else:
         admin = postgres_server.create_database()
         address = install(admin)

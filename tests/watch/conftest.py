@@ -13,6 +13,7 @@ from uuid import uuid4
 import pytest
 
 import sandbar
+from sandbar.projects.sync import engine, looking
 from tests.kept_postgres import open_for_tests
 from tests.watch.notes import Notes
 
@@ -26,7 +27,14 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def notes(address: str, tmp_path: Path) -> Iterator[Notes]:
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody else writes while these watches look: the second look may follow at once."""
+    monkeypatch.setattr(looking, "STABLE_S", 0.002)
+    monkeypatch.setattr(engine, "_GONE_S", 0.02)
+
+
+@pytest.fixture
+def notes(address: str, tmp_path: Path, hasty: None) -> Iterator[Notes]:
     """A folder and a new workspace."""
     with open_for_tests(address, f"watch-{uuid4()}") as db:
         db.load_pack("memory")
@@ -35,7 +43,7 @@ def notes(address: str, tmp_path: Path) -> Iterator[Notes]:
 
 
 @pytest.fixture
-def local_notes(tmp_path: Path) -> Iterator[Notes]:
+def local_notes(tmp_path: Path, hasty: None) -> Iterator[Notes]:
     """The same on SQLite alone, for what no store has a part in."""
     with sandbar.open(tmp_path / "test.db") as db:
         db.load_pack("memory")

@@ -62,7 +62,7 @@ class Notes:
         until = time.monotonic() + 20
         while self.sync.is_waiting:
             assert time.monotonic() < until, "it does not come to rest"
-            time.sleep(0.05)
+            time.sleep(0.01)
             self.sync.round()
         return self.events[before:]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import statistics
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +12,9 @@ from pathlib import Path
 import pytest
 
 import sandbar
-from tests.cli.program import PROGRAM, environment, run, serving
+from tests.cli.program import environment, run, serving
 from tests.conftest import Say
+from tests.ready_program import Started, started
 from tests.watch.notes import CLASS, document, wait_for
 
 
@@ -28,15 +28,12 @@ def place(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def watching(place: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+def watching(place: Path, *words: str) -> Iterator[Started]:
     """A watch that has begun."""
-    process = subprocess.Popen(
-        [str(PROGRAM), "watch", "notes", *words],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-        text=True, cwd=place, env=environment(),
-    )  # fmt: skip
+    process = started(["watch", "notes", *words], place, environment())
+    assert process.stdout is not None
+    assert process.stderr is not None
     try:
-        assert process.stdout is not None
         for line in process.stdout:
             if "Ctrl-C" in line:
                 break
@@ -44,8 +41,8 @@ def watching(place: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
     finally:
         process.kill()
         process.wait()
-        assert process.stdout is not None
         process.stdout.close()
+        process.stderr.close()
 
 
 def test_once_brings_both_sides_in_step(place: Path) -> None:
@@ -126,7 +123,7 @@ def test_a_second_one_is_refused(place: Path) -> None:
 def test_beside_a_server_edits_reach_the_other_side_quickly(place: Path, say: Say) -> None:
     taken: dict[str, list[float]] = {"file to entity": [], "entity to file": []}
     with serving(cwd=place), watching(place), sandbar.open(place / "sandbar.db") as db:
-        for number in range(20):
+        for number in range(8):
             path = place / f"notes/n{number % 4}.md"
             begun = time.monotonic()
             path.write_text(document(path.name, f"mine {number}\n"), encoding="utf-8")
@@ -172,9 +169,9 @@ def test_a_thousand_files_and_little_to_do(place: Path, say: Say) -> None:
         assert len(list(db.each(CLASS))) == 1000
         assert db.t < 20, "in few transactions"
     with watching(place) as process:
-        time.sleep(1.0)
+        time.sleep(0.5)
         before, at = _cpu_s(process.pid), time.monotonic()
-        time.sleep(4.0)
+        time.sleep(2.0)
         share = (_cpu_s(process.pid) - before) / (time.monotonic() - at)
         say(f"watch, idle with 1,000 files: {share * 100:.1f} % of a core")
         assert share < 0.25

@@ -49,7 +49,7 @@ def _check(turmoil: Turmoil, say: Say) -> None:
 def test_nothing_is_lost_in_turmoil(
     db: sandbar.Database, address: str, tmp_path: Path, seed: str, say: Say
 ) -> None:
-    _check(_run(db, address, tmp_path / "notes", seed, 200, 50), say)
+    _check(_run(db, address, tmp_path / "notes", seed, 120, 40), say)
 
 
 @pytest.mark.long

@@ -17,13 +17,17 @@ from pathlib import Path
 
 import sandbar
 from sandbar.codecs import base_codecs, parse_one
-from tests.cli.program import PROGRAM, environment
+from tests.cli.program import environment, run
+from tests.ready_program import Started, started_with_log
 from tests.watch.notes import CLASS, document
 
 TOKEN = re.compile(r"tok-[fw]\d+-[0-9a-f]{8}")
 _NOTHING_DONE = "0 to the workspace, 0 to files, 0 conflicts, 0 refused.\n"
 _ROOT = Path(__file__).parents[2]
 _CARELESS = (sys.executable, "-m", "tests.watch.careless")
+# How long a watch lives before it is killed; the careless one needs a second to begin.
+_LIVES_S = (0.5, 1.5)
+_LIVES_CARELESS_S = (2.0, 4.0)
 
 
 class Turmoil:
@@ -39,9 +43,10 @@ class Turmoil:
         self.log.touch()
         self._rng = random.Random(f"{seed} files")
         self._seed = seed
-        self._program = _CARELESS if is_careless else (str(PROGRAM),)
+        self._is_careless = is_careless
+        self._lives_s = _LIVES_CARELESS_S if is_careless else _LIVES_S
         self._said = (folder.parent / "watch.log").open("w+", encoding="utf-8")
-        self._watch: subprocess.Popen[str] | None = None
+        self._watch: subprocess.Popen[str] | Started | None = None
         self.required: set[str] = set()  # tokens of files that no edit of a file has overwritten
         self.starts = self.kills = self.edits = self._made = 0
 
@@ -50,14 +55,17 @@ class Turmoil:
     def start(self) -> None:
         """Begin the watch."""
         self.starts += 1
-        self._watch = subprocess.Popen(
-            self._command(),
-            stdout=self._said,
-            stderr=self._said,
-            text=True,
-            cwd=_ROOT,
-            env=environment(),
-        )
+        if self._is_careless:
+            self._watch = subprocess.Popen(
+                [*_CARELESS, *self._words()],
+                stdout=self._said,
+                stderr=self._said,
+                text=True,
+                cwd=_ROOT,
+                env=environment(),
+            )
+        else:
+            self._watch = started_with_log(self._words(), environment(), self._said.fileno())
 
     def kill(self) -> None:
         """End the watch as a power cut would."""
@@ -71,20 +79,25 @@ class Turmoil:
         """Let both sides come to rest."""
         for _ in range(10):
             before = self.db.t
-            answer = subprocess.run(
-                self._command("--once"),
-                capture_output=True,
-                text=True,
-                timeout=120,
-                cwd=_ROOT,
-                env=environment(),
-                check=False,
-            )
+            answer = self._once()
             assert answer.returncode in (0, 1), answer.stderr
             if "Both sides agree." in answer.stdout and self.db.t == before:
                 assert answer.stdout.endswith(_NOTHING_DONE), answer.stdout
                 return
         raise AssertionError(f"it does not come to rest: {answer.stdout}")
+
+    def _once(self) -> subprocess.CompletedProcess[str]:
+        if not self._is_careless:
+            return run(*self._words("--once"))
+        return subprocess.run(
+            [*_CARELESS, *self._words("--once")],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=_ROOT,
+            env=environment(),
+            check=False,
+        )
 
     def said(self) -> str:
         """What the watches have said."""
@@ -99,9 +112,9 @@ class Turmoil:
             self._watch.wait()
         self._said.close()
 
-    def _command(self, *words: str) -> list[str]:
+    def _words(self, *words: str) -> list[str]:
         where = ("--database", self.address, "--workspace", self.db.workspace_name)
-        return [*self._program, "watch", str(self.folder), *where, *words]
+        return ["watch", str(self.folder), *where, *words]
 
     # --- both sides --------------------------------------------------------------------------
 
@@ -118,7 +131,7 @@ class Turmoil:
             env=environment(),
         )
         try:
-            next_kill = time.monotonic() + 2.0
+            next_kill = time.monotonic() + self._lives_s[0]
             while self.edits < count // 2 or writer.poll() is None:
                 if self.edits < count // 2:
                     self._edit()
@@ -127,7 +140,7 @@ class Turmoil:
                     self.kill()
                     time.sleep(self._rng.random() * 0.2)
                     self.start()
-                    next_kill = time.monotonic() + 1.5 + self._rng.random() * 2.5
+                    next_kill = time.monotonic() + self._rng.uniform(*self._lives_s)
             assert writer.wait(timeout=60) == 0
         finally:
             writer.kill()

@@ -3,59 +3,75 @@
 `place`  where a database lives: can be opened more than once
 `db`     a new workspace there with the classes of `tests.workflow.orders`
 `lite`   the same on SQLite only, for what no store can change
+`brisk`  a worker that does not take its time
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
+import psycopg
 import pytest
 
 import sandbar
 from sandbar.store.postgres.install import install
+from sandbar.workflow import worker
+from tests.kept_postgres import end_kept_stores
 from tests.model.conftest import Place
 from tests.postgres_server import PostgresServer
 from tests.workflow import orders
 
 
+class Owned(NamedTuple):
+    """A database with our tables, and its owner's connection to it."""
+
+    address: str
+    owner: psycopg.Connection
+
+
 @pytest.fixture(scope="session")
-def workflow_postgres(postgres_server: PostgresServer) -> Iterator[str]:
-    """A PostgreSQL database with our tables, shared by the tests of workflows."""
+def workflow_postgres(postgres_server: PostgresServer) -> Iterator[Owned]:
+    """A PostgreSQL database of the tests of workflows alone."""
     url = postgres_server.create_database()
-    yield install(url)
+    address = install(url)
+    with psycopg.connect(url, autocommit=True) as owner:
+        yield Owned(address, owner)
+    end_kept_stores()
     postgres_server.drop_database(url)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
-    """A database of each kind in turn."""
+    """A database of each kind in turn.
+
+    Workers look after all workspaces of a database, and the next test shares the one of PostgreSQL:
+    nothing may be left to do there.
+    """
     if request.param == "sqlite":
-        address = str(tmp_path / "test.db")
-    else:
-        address = request.getfixturevalue("workflow_postgres")
-    place = Place(request.param, address)
+        place = Place("sqlite", str(tmp_path / "test.db"))
+        yield place
+        place.close()
+        return
+    shared: Owned = request.getfixturevalue("workflow_postgres")
+    place = Place("postgres", shared.address)
     yield place
-    if request.param == "postgres":
-        _leave_nothing_to_do(place)
     place.close()
+    shared.owner.execute("DELETE FROM sandbar.job")
 
 
-def _leave_nothing_to_do(place: Place) -> None:
-    """Workers look after all workspaces of a database, and the next test shares this one."""
-    place.close()
-    with sandbar.open(place.address, place.workspace) as db:
-        for view in db.workflows.active(limit=1000)[0]:
-            job = partial(db.workspace.jobs.schedule, view.process_id, None)
-            db.workspace.run(job, principal="test")
-        assert db._store.jobs.next_due_s() is None
+@pytest.fixture
+def brisk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that looks after its leases more often, and is less patient with who hangs."""
+    monkeypatch.setattr(worker, "_RENEW_EVERY_S", 0.05)
+    monkeypatch.setattr(worker, "_GRACE_S", 0.2)
 
 
 @pytest.fixture
 def db(place: Place) -> sandbar.Database:
     """A new workspace with orders."""
-    db = place.open()
+    db = place.workspace_of_tests()
     orders.define(db)
     return db
 

@@ -14,7 +14,7 @@ import sandbar
 from sandbar import clock
 from sandbar.store.postgres.install import install
 from tests.fault.workflow_checks import Job as Row
-from tests.fault.workflow_checks import postgres_jobs, sqlite_jobs
+from tests.fault.workflow_checks import jobs_of, sqlite_jobs
 from tests.workflow.flow import CLASSES, PROPERTIES, spec
 
 WHO = "somebody"
@@ -64,14 +64,13 @@ class PostgresPlace:
     knows_due = False
 
     def __init__(self, admin: str) -> None:
-        self._admin = admin
         self._app = install(admin)
+        self._owner = psycopg.connect(admin, autocommit=True)
         self._names = count()
 
     def begin(self) -> None:
         """A workspace of its own for what follows; what others have left to do is forgotten."""
-        with psycopg.connect(self._admin) as connection:
-            connection.execute("DELETE FROM sandbar.job")
+        self._owner.execute("DELETE FROM sandbar.job")
         self._name = f"flow-{next(self._names)}"
         with self.open() as db:
             define(db, self)
@@ -82,11 +81,17 @@ class PostgresPlace:
 
     def jobs(self) -> list[Row]:
         """The table of jobs."""
-        return postgres_jobs(self._admin)
+        return jobs_of(self._owner)
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, and a little more."""
-        time.sleep(seconds + 0.005)
+        """Let time pass, and a little more; no longer than until all that there is is due."""
+        latest_us = max((row.due_us for row in self.jobs()), default=0)
+        left_s = (latest_us - clock.now_us()) / 1e6
+        time.sleep(max(0.0, min(seconds, left_s)) + 0.005)
+
+    def close(self) -> None:
+        """Leave the database."""
+        self._owner.close()
 
 
 AnyPlace = SqlitePlace | PostgresPlace

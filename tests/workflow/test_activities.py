@@ -6,9 +6,11 @@ import threading
 import time
 from typing import Any
 
+import pytest
+
 import sandbar
 from sandbar.errors import Interrupted
-from sandbar.workflow import Outcome, Running
+from sandbar.workflow import Outcome, Running, worker
 from tests.model.conftest import Place
 from tests.workflow.orders import (
     begin,
@@ -260,13 +262,16 @@ def test_a_worker_that_stops_hands_over_and_counts_no_attempt(
     assert [action for action, _ in path_of(other, id)] == ["start", "go"]
 
 
-def test_a_process_waits_for_a_server_that_has_the_code(place: Place, db: sandbar.Database) -> None:
+def test_a_process_waits_for_a_server_that_has_the_code(
+    place: Place, db: sandbar.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "_NO_CODE_PAUSE_S", 0.5)
     with_code(db)
     id = begin(db, one_step("order/work", {"activity": "test/work"}))
     db.start_worker()
     other = with_code(place.open(), {"test/work": lambda job: Outcome("go")})
-    time.sleep(0.3)  # the one without has had it by now
-    assert db.workflows.view(id).attempt == 0
+    view = until(db, id, lambda view: view.error is not None)  # the one without has had it
+    assert ((view.error or {})["code"], view.attempt) == ("activity.no-code", 0)
     other.start_worker()
     assert ended(other, id).kind == "success"
 

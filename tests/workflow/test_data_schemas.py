@@ -114,16 +114,40 @@ _SCHEMAS = st.recursive(st.booleans() | _schemas(st.booleans()), _schemas, max_l
 
 
 @given(_SCHEMAS, _VALUES)
-@settings(max_examples=300, deadline=None, print_blob=True)
+@settings(max_examples=80, deadline=None, print_blob=True)
 def test_the_verdict_is_that_of_a_complete_implementation(schema: Any, value: Any) -> None:
+    assert_same_verdict(schema, value)
+
+
+@pytest.mark.long
+@given(_SCHEMAS, _VALUES)
+@settings(max_examples=3000, deadline=None, print_blob=True)
+def test_the_verdict_is_that_of_a_complete_implementation_in_a_long_run(
+    schema: Any, value: Any
+) -> None:
+    assert_same_verdict(schema, value)
+
+
+def assert_same_verdict(schema: Any, value: Any) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     valid = jsonschema.Draft202012Validator(schema).is_valid(value)
     assert (errors(schema, value) == []) == valid
 
 
 @given(_SCHEMAS, _VALUES)
-@settings(max_examples=100, deadline=None, print_blob=True)
+@settings(max_examples=40, deadline=None, print_blob=True)
 def test_references_are_followed_as_they_should_be(schema: Any, value: Any) -> None:
+    assert_references_followed(schema, value)
+
+
+@pytest.mark.long
+@given(_SCHEMAS, _VALUES)
+@settings(max_examples=1000, deadline=None, print_blob=True)
+def test_references_are_followed_as_they_should_be_in_a_long_run(schema: Any, value: Any) -> None:
+    assert_references_followed(schema, value)
+
+
+def assert_references_followed(schema: Any, value: Any) -> None:
     whole = {
         "$defs": {"one": schema, "a/b": {"items": {"$ref": "#/$defs/one"}}},
         "anyOf": [{"$ref": "#/$defs/one"}, {"$ref": "#/$defs/a~1b", "minItems": 1}],

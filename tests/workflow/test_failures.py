@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 import time
 from itertools import pairwise
@@ -11,7 +12,7 @@ import pytest
 
 import sandbar
 from sandbar.errors import Conflict, Incorrect, Unavailable
-from sandbar.workflow import Happening, Outcome, Running
+from sandbar.workflow import Happening, Outcome, Running, Worker, worker
 from tests.workflow.orders import (
     begin,
     ended,
@@ -41,7 +42,7 @@ def test_it_is_tried_again_with_growing_pauses(db: sandbar.Database) -> None:
             raise Incorrect("test.no", f"attempt {len(at_s)}", hint="try again")
         return Outcome("go")
 
-    id = working(db, work, retries=3, backoff=0.2)
+    id = working(db, work, retries=3, backoff=0.1)
     view = until(db, id, lambda view: view.attempt == 1)
     assert view.error == {
         "category": "Incorrect",
@@ -51,7 +52,7 @@ def test_it_is_tried_again_with_growing_pauses(db: sandbar.Database) -> None:
     }
     assert ended(db, id).kind == "success"
     pauses_s = [later - sooner for sooner, later in pairwise(at_s)]
-    for pause_s, least_s in zip(pauses_s, (0.2, 0.4, 0.8), strict=True):
+    for pause_s, least_s in zip(pauses_s, (0.1, 0.2, 0.4), strict=True):
         assert least_s <= pause_s < least_s + 1.0
     assert ended(db, id).attempt == 0
     assert path_of(db, id) == [("start", "step/first"), ("go", "end/done")]
@@ -212,7 +213,11 @@ def test_code_of_an_effect_that_fails_fails_the_attempt(lite: sandbar.Database) 
 
 
 @pytest.mark.parametrize("code", ["store.busy", "job.lost"])
-def test_a_store_that_ails_is_no_failure_of_the_activity(lite: sandbar.Database, code: str) -> None:
+def test_a_store_that_ails_is_no_failure_of_the_activity(
+    lite: sandbar.Database, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "_AILING_PAUSE_S", 0.1)
+    monkeypatch.setattr(Worker.__init__, "__kwdefaults__", {"threads": 32, "lease_s": 0.8})
     attempts: list[int] = []
     ailing = {"store.busy": Unavailable("store.busy", "x"), "job.lost": Conflict("job.lost", "x")}
 
@@ -238,6 +243,7 @@ def test_an_attempt_that_takes_too_long_is_given_up(db: sandbar.Database) -> Non
     assert 0.3 <= time.monotonic() - began_s < 3.0
 
 
+@pytest.mark.usefixtures("brisk")
 def test_each_attempt_has_the_time(db: sandbar.Database) -> None:
     attempts: list[int] = []
 
@@ -249,6 +255,7 @@ def test_each_attempt_has_the_time(db: sandbar.Database) -> None:
     assert len(attempts) == 3
 
 
+@pytest.mark.usefixtures("brisk")
 def test_an_attempt_that_does_not_listen_is_given_up_as_well(db: sandbar.Database) -> None:
     """It sleeps through its time; the process goes on without it, and it can write no more."""
     woken, codes = threading.Event(), []
@@ -275,6 +282,7 @@ def test_an_attempt_that_does_not_listen_is_given_up_as_well(db: sandbar.Databas
     assert db.get("order/one")["order/total"] == 10
 
 
+@pytest.mark.usefixtures("brisk")
 def test_those_who_do_not_listen_keep_nobody_waiting(lite: sandbar.Database) -> None:
     """More of them than the worker does things at a time."""
     woken = threading.Event()
@@ -295,7 +303,11 @@ def test_those_who_do_not_listen_keep_nobody_waiting(lite: sandbar.Database) -> 
     woken.set()
 
 
-def test_a_server_stops_though_an_activity_does_not_listen(lite: sandbar.Database) -> None:
+def test_a_server_stops_though_an_activity_does_not_listen(
+    lite: sandbar.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert inspect.signature(Worker.stop).parameters["timeout_s"].default <= 5.0
+    monkeypatch.setattr(Worker.stop, "__defaults__", (0.5,))
     begun, woken = threading.Event(), threading.Event()
 
     def work(job: Running) -> Outcome:
@@ -307,7 +319,7 @@ def test_a_server_stops_though_an_activity_does_not_listen(lite: sandbar.Databas
     assert begun.wait(20)
     began_s = time.monotonic()
     lite.close()
-    assert time.monotonic() - began_s < 12.0
+    assert 0.5 <= time.monotonic() - began_s < 7.5
     hanging = [one for one in threading.enumerate() if one.name == "sandbar-activity"]
     assert all(thread.daemon for thread in hanging), "the program's end would wait for it"
     woken.set()

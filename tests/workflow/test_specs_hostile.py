@@ -189,16 +189,31 @@ _JSON = st.recursive(
 
 
 @given(_JSON)
-@settings(max_examples=400, deadline=None, print_blob=True)
+@settings(max_examples=100, deadline=None, print_blob=True)
 def test_arbitrary_json_is_read_or_refused(given: Any) -> None:
     _read_or_refused(given)
 
 
 @given(st.data())
-@settings(max_examples=400, deadline=None, print_blob=True)
+@settings(max_examples=150, deadline=None, print_blob=True)
 def test_a_sound_definition_with_something_arbitrary_in_it_is_read_or_refused(
     data: st.DataObject,
 ) -> None:
+    _read_or_refused(_spoiled_somewhere(data))
+
+
+@pytest.mark.long
+@given(_JSON, st.data())
+@settings(max_examples=2000, deadline=None, print_blob=True)
+def test_whatever_is_arbitrary_is_read_or_refused_in_a_long_run(
+    given: Any, data: st.DataObject
+) -> None:
+    _read_or_refused(given)
+    _read_or_refused(_spoiled_somewhere(data))
+
+
+def _spoiled_somewhere(data: st.DataObject) -> dict[str, Any]:
+    """A sound definition with something arbitrary in it."""
     spec = copy.deepcopy(EVERYTHING)
     place: Any = spec
     while True:
@@ -208,7 +223,7 @@ def test_a_sound_definition_with_something_arbitrary_in_it_is_read_or_refused(
             place[key] = data.draw(_JSON)
             break
         place = place[key]
-    _read_or_refused(spec)
+    return spec
 
 
 def _read_or_refused(given: Any) -> None:
@@ -273,16 +288,30 @@ def _shuffle(items: list[Any], order: random.Random) -> None:
 
 
 @given(sound_machines())
-@settings(max_examples=200, deadline=None, print_blob=True)
+@settings(max_examples=80, deadline=None, print_blob=True)
 def test_any_machine_that_is_made_sound_passes(spec: dict[str, Any]) -> None:
     _works(read_spec(spec))
 
 
 @given(sound_machines(), st.data())
-@settings(max_examples=200, deadline=None, print_blob=True)
+@settings(max_examples=80, deadline=None, print_blob=True)
 def test_any_machine_with_a_state_cut_off_is_refused(
     spec: dict[str, Any], data: st.DataObject
 ) -> None:
+    _refused_if_cut_off(spec, data)
+
+
+@pytest.mark.long
+@given(sound_machines(), st.data())
+@settings(max_examples=2000, deadline=None, print_blob=True)
+def test_any_machine_passes_until_a_state_is_cut_off_in_a_long_run(
+    spec: dict[str, Any], data: st.DataObject
+) -> None:
+    _works(read_spec(spec))
+    _refused_if_cut_off(spec, data)
+
+
+def _refused_if_cut_off(spec: dict[str, Any], data: st.DataObject) -> None:
     lost = data.draw(st.sampled_from(spec["states"]))["name"]
     index = next(n for n, state in enumerate(spec["states"]) if state["name"] == lost)
     is_first = spec["states"][index].get("initial?", False)

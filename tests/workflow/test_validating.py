@@ -39,7 +39,7 @@ def steps(db: sandbar.Database, process_id: int) -> list[tuple[str, str]]:
 @pytest.fixture
 def parts(place: Place) -> sandbar.Database:
     """A workspace with 300 parts, 7 of them heavy."""
-    db = place.open()
+    db = place.workspace_of_tests()
     make_parts(db, 300, heavy=7)
     return db
 
@@ -94,7 +94,7 @@ def test_nothing_is_left_of_the_first_run_while_the_second_goes_on(parts: sandba
 
 
 def test_no_more_are_kept_than_there_is_room_for(place: Place) -> None:
-    db = place.open()
+    db = place.workspace_of_tests()
     make_parts(db, 400, heavy=400)
     allow_up_to(db, 100)
     id = start(db)
@@ -161,7 +161,7 @@ def slow(place: Place, monkeypatch: pytest.MonkeyPatch) -> sandbar.Database:
     monkeypatch.setattr(validating, "_PAGE_FIRST", 4)
     monkeypatch.setattr(validating, "_PAGE_MAX", 4)
     monkeypatch.setattr(validating, "_SAVE_EVERY_S", 0.0)
-    db = place.open()
+    db = place.workspace_of_tests()
     make_parts(db, 1_500, heavy=50)
     allow_up_to(db, 100)
     return db
@@ -196,7 +196,9 @@ def test_cancelled_midway_it_keeps_what_it_found(slow: sandbar.Database) -> None
     assert slow.t == before, "somebody still writes"
 
 
-def test_paused_and_resumed_it_goes_on_where_it_was(slow: sandbar.Database) -> None:
+def test_paused_and_resumed_it_goes_on_where_it_was(
+    slow: sandbar.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     id = start(slow)
     slow.start_worker()
     underway(slow, id)
@@ -204,6 +206,7 @@ def test_paused_and_resumed_it_goes_on_where_it_was(slow: sandbar.Database) -> N
     until(lambda: is_idle(slow))
     paused = found_by(slow, id)
     assert 0 < paused.checked < 1_500
+    monkeypatch.setattr(validating, "_PAGE_MAX", 400)
     slow.workflows.resume(id, principal="tester")
     view = ended(slow, id)
     assert (view.result["total"], view.result["invalid"]) == (1_500, 50)
@@ -276,7 +279,7 @@ def test_whoever_dies_in_the_foreground_is_succeeded_by_a_worker(
 
 
 def test_what_takes_longer_than_a_call_may_goes_on_in_the_background(
-    slow: sandbar.Database,
+    slow: sandbar.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     id = start(slow)
     waiting = Patience(3600.0)
@@ -289,6 +292,7 @@ def test_what_takes_longer_than_a_call_may_goes_on_in_the_background(
     assert slow.workflows.view(id).state == "validation/in-progress"
     checked = found_by(slow, id).checked
     assert checked > 0
+    monkeypatch.setattr(validating, "_PAGE_MAX", 400)
     slow.start_worker()
     view = ended(slow, id)
     assert (view.result["checked"], view.result["invalid"]) == (1_500, 50)
