@@ -17,6 +17,7 @@ from sandbar.access.callers import Caller
 from sandbar.model import Workspace
 from sandbar.store.sqlite.store import SqliteStore
 from tests.cli.program import PROGRAM, environment, run, run_well, serving
+from tests.mcp.without_tls import WITHOUT_TLS
 
 MINTED = re.compile(r"    export SANDBAR_TOKEN=(sk-sand-[0-9a-f]{64})\n")
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -131,7 +132,9 @@ def test_a_key_revoked_beside_a_server_fails_on_the_next_request(here: Path) -> 
         headers = {"Authorization": f"Bearer {token}"}
 
         def status() -> int:
-            return httpx.post(server.url, json=PING, headers=headers, timeout=30).status_code
+            return httpx.post(
+                server.url, json=PING, headers=headers, timeout=30, verify=WITHOUT_TLS
+            ).status_code
 
         assert status() == 200
         assert "never" not in used(here)

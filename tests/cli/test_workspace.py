@@ -17,6 +17,7 @@ import pytest
 import sandbar
 from sandbar.database import prepare_postgres
 from tests.cli.program import PROGRAM, environment, run, run_here, run_well, serving
+from tests.mcp.without_tls import WITHOUT_TLS
 
 MINTED = re.compile(r"    export SANDBAR_TOKEN=(sk-sand-[0-9a-f]{64})\n")
 SURE = ("delete", "shop", "--yes", "shop")
@@ -141,7 +142,9 @@ def test_a_server_that_runs_notices_it_on_the_next_request(tmp_path: Path) -> No
 
         def answer() -> tuple[int, str | None]:
             headers = {"Authorization": f"Bearer {token}"}
-            given = httpx.post(server.url, json=PING, headers=headers, timeout=30)
+            given = httpx.post(
+                server.url, json=PING, headers=headers, timeout=30, verify=WITHOUT_TLS
+            )
             return given.status_code, given.json().get("error", {}).get("data", {}).get("code")
 
         assert answer() == (200, None)
@@ -193,11 +196,11 @@ def test_a_server_whose_home_is_gone_says_that_it_is_not_well(fresh_postgres: st
     run_well("workspace", "create", "other", *database)
     with serving(*database) as server:
         health = server.url.replace("/mcp", "/health")
-        assert httpx.get(health).status_code == 200
+        assert httpx.get(health, verify=WITHOUT_TLS).status_code == 200
         words = ("delete", "main", "--yes", "main", "--workspace", "other")
         run_well("workspace", *words, *database)
         time.sleep(1.1)  # for so long a look is good
-        answer = httpx.get(health)
+        answer = httpx.get(health, verify=WITHOUT_TLS)
         assert (answer.status_code, answer.json()) == (503, {"status": "ailing"})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,41 +17,70 @@ from tests.live_server import LiveServer
 pytestmark = pytest.mark.xdist_group("conformance")
 
 
+Outcomes = dict[tuple[str, str], Future[Outcome]]
+
+
 @pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    """A server with the fixtures of the suites as a pack."""
-    path = tmp_path_factory.mktemp("conformance") / "live.db"
-    with LiveServer(path, packs=["everything"]) as server:
-        yield server
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcomes]:
+    """What every suite finds; two run at a time, the longest first, since they mostly wait."""
+    folder = tmp_path_factory.mktemp("conformance")
+    runs = {"fixtures": _on_fixtures, "minimal": _on_minimal, "stranger": _on_a_wrong_key}
+    with ThreadPoolExecutor(2) as pool:
+        yield {
+            (kind, suite.name): pool.submit(run, suite, new_folder(folder / f"{kind}-{number}"))
+            for kind, run in runs.items()
+            for number, suite in reversed([*enumerate(SUITES)])
+            if kind != "stranger" or number == 0
+        }
+
+
+def new_folder(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
+def _on_fixtures(suite: Suite, folder: Path) -> Outcome:
+    """With the fixtures of the suites as a pack; an error in the server's log raises."""
+    with (
+        LiveServer(folder / "live.db", packs=["everything"]) as live,
+        SigningProxy(live.port, live.token) as proxy,
+    ):
+        return run_suite(suite, proxy.url, new_folder(folder / "found"))
+
+
+def _on_a_wrong_key(suite: Suite, folder: Path) -> Outcome:
+    with (
+        LiveServer(folder / "live.db", packs=["everything"]) as live,
+        SigningProxy(live.port, "nobody:nothing") as proxy,
+    ):
+        return run_suite(suite, proxy.url, new_folder(folder / "found"))
+
+
+def _on_minimal(suite: Suite, folder: Path) -> Outcome:
+    with MinimalServer() as minimal, SigningProxy(minimal.port, "nobody:nothing") as proxy:
+        return run_suite(suite, proxy.url, folder)
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
 def test_the_suite_passes(
-    suite: Suite,
-    live: LiveServer,
-    tmp_path: Path,
-    record_property: Callable[[str, object], None],
+    suite: Suite, outcomes: Outcomes, record_property: Callable[[str, object], None]
 ) -> None:
-    with SigningProxy(live.port, live.token) as proxy:
-        outcome = run_suite(suite, proxy.url, tmp_path)
+    outcome = outcomes["fixtures", suite.name].result()
     record_property("figure", outcome.figure())
     found = objections(outcome, suite, EXPECTED_FAILURES)
     assert not found, "\n".join([*found, outcome.output[-3000:]])
-    live.check_log()
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
-def test_a_server_without_the_fixtures_fails(suite: Suite, tmp_path: Path) -> None:
-    with MinimalServer() as minimal, SigningProxy(minimal.port, "nobody:nothing") as proxy:
-        outcome = run_suite(suite, proxy.url, tmp_path)
+def test_a_server_without_the_fixtures_fails(suite: Suite, outcomes: Outcomes) -> None:
+    outcome = outcomes["minimal", suite.name].result()
     assert "tools-call-simple-text" in outcome.failed
     assert any(one.startswith("resources-read-text: ") for one in objections(outcome, suite, {}))
     assert not any(one.startswith("tools-list: ") for one in objections(outcome, suite, {}))
 
 
-def test_a_key_is_asked_for(live: LiveServer, tmp_path: Path) -> None:
-    with SigningProxy(live.port, "nobody:nothing") as proxy:
-        outcome = run_suite(SUITES[0], proxy.url, tmp_path)
+def test_a_key_is_asked_for(outcomes: Outcomes) -> None:
+    outcome = outcomes["stranger", SUITES[0].name].result()
     assert len(outcome.failed) > SUITES[0].scenarios / 2
 
 

@@ -71,10 +71,13 @@ def _is_problem(value: object) -> bool:
 def _with_function(
     node: ast.AST, function: Function | None
 ) -> Iterator[tuple[Function | None, ast.AST]]:
-    for child in ast.iter_child_nodes(node):
-        inner = child if isinstance(child, Function) else function
-        yield inner, child
-        yield from _with_function(child, inner)
+    todo = [(function, node)]
+    while todo:
+        outer, parent = todo.pop()
+        inner = parent if isinstance(parent, Function) else outer
+        for child in ast.iter_child_nodes(parent):
+            todo.append((inner, child))
+            yield (child if isinstance(child, Function) else inner), child
 
 
 def _raised(node: ast.AST, categories: dict[str, str], scope: _Scope) -> Iterator[tuple[str, str]]:

@@ -11,12 +11,13 @@ import pytest
 from sandbar.access import mint
 from tests.docs.pages import Page, page
 from tests.mcp.served import Served, serving
+from tests.mcp.without_tls import WITHOUT_TLS
 
 
 def asked(served: Served, path: str, token: str, method: str, **params: Any) -> Any:
     """The response at a path of the server."""
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    with httpx2.Client(headers={"Authorization": f"Bearer {token}"}) as client:
+    with httpx2.Client(verify=WITHOUT_TLS, headers={"Authorization": f"Bearer {token}"}) as client:
         return client.post(served.url.replace("/mcp", path), json=body, timeout=30).json()
 
 
@@ -46,6 +47,8 @@ def test_without_the_page_there_is_no_such_endpoint(folder: Path) -> None:
     """The control of the test above."""
     with serving(folder / "none.db", packs=()) as served:
         token = served.token()
-        with httpx2.Client(headers={"Authorization": f"Bearer {token}"}) as client:
+        with httpx2.Client(
+            verify=WITHOUT_TLS, headers={"Authorization": f"Bearer {token}"}
+        ) as client:
             url = served.url.replace("/mcp", "/loans/mcp")
             assert client.post(url, json={}).status_code == 404

@@ -17,6 +17,16 @@ from sandbar.gate.asgi import App, Receive, Scope, Send
 from sandbar.gate.connections import Connection
 
 _START_S_MAX = 10
+_LOOK_S = 0.01
+
+
+class PromptServer(uvicorn.Server):
+    """uvicorn's own looks ten times a second whether it should end."""
+
+    async def main_loop(self) -> None:
+        """Serve until told to end."""
+        while not await self.on_tick(0):
+            await asyncio.sleep(_LOOK_S)
 
 
 @contextmanager
@@ -38,7 +48,7 @@ def serving(
         lifespan="off",
         timeout_graceful_shutdown=1,
     )
-    server = uvicorn.Server(config)
+    server = PromptServer(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     waited = threading.Event()
@@ -103,3 +113,10 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
     body = msgspec.json.encode(said)
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": body})
+
+
+async def deaf(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers before it has read anything."""
+    headers = [(b"content-length", b"2")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"{}"})

@@ -5,12 +5,9 @@ Most limits have a control: uvicorn's own protocol, which does not have it.
 
 from __future__ import annotations
 
-import asyncio
-import socket
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -20,21 +17,9 @@ from sandbar.gate.connections import (
     HEADERS_MAX,
     PIPELINED_MAX,
     TARGET_BYTES_MAX,
-    Connection,
 )
-from tests.gate.live import echo, serving
-
-HEAD_S = 0.5
-UNREAD_S = 0.3
-START = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
-WHOLE = START + b"Content-Length: 2\r\n\r\n{}"
-
-
-class Hasty(Connection):
-    """The same, with less patience."""
-
-    head_s_max = HEAD_S
-    unread_s_max = UNREAD_S
+from tests.gate.live import deaf, echo, serving
+from tests.gate.raw import START, WHOLE, Hasty, opened, told
 
 
 @pytest.fixture(scope="module")
@@ -49,28 +34,6 @@ def unlimited() -> Iterator[int]:
     """uvicorn as it is."""
     with serving(RequestId(echo), "httptools", keep_alive_s=2) as port:
         yield port
-
-
-def opened(port: int, timeout: float = 10) -> socket.socket:
-    """A connection."""
-    return socket.create_connection(("127.0.0.1", port), timeout)
-
-
-def said(connection: socket.socket) -> bytes:
-    """Everything until the server hangs up, politely or not."""
-    heard = b""
-    with suppress(ConnectionResetError):
-        while more := connection.recv(65536):
-            heard += more
-    return heard
-
-
-def told(port: int, request: bytes) -> bytes:
-    """What the server says to this, until it hangs up."""
-    with opened(port) as connection:
-        with suppress(ConnectionResetError, BrokenPipeError):
-            connection.sendall(request)
-        return said(connection)
 
 
 def taken(port: int, start: bytes, piece: bytes, pieces: int) -> int:
@@ -174,144 +137,6 @@ def test_trailers_are_no_headers(port: int, unlimited: int) -> None:
     assert b"authorization" in told(unlimited, request)
 
 
-# --- time ----------------------------------------------------------------------------------------
-
-
-def drip(connection: socket.socket, words: bytes) -> None:
-    """One byte after the other until the server has had enough."""
-    with suppress(OSError):
-        for at in range(len(words)):
-            connection.sendall(words[at : at + 1])
-            time.sleep(0.05)
-
-
-SLOW: dict[str, Callable[[socket.socket], None]] = {
-    "nothing": lambda _: None,
-    "half a line": lambda one: one.sendall(b"POST /mcp HT"),
-    "half a head": lambda one: one.sendall(START),
-    "a byte now and then": lambda one: drip(one, START * 10),
-    "blank lines": lambda one: drip(one, b"\r\n" * 100),
-    "half a head after a request": lambda one: one.sendall(WHOLE + START),
-}
-
-
-@pytest.mark.parametrize("kind", SLOW)
-def test_a_head_comes_in_time(port: int, kind: str) -> None:
-    start = time.monotonic()
-    with opened(port) as connection:
-        SLOW[kind](connection)
-        heard = said(connection)
-    # Behind a request the time of an idle connection counts (2 s), as long as nothing more comes.
-    assert HEAD_S * 0.9 <= time.monotonic() - start < 4
-    if kind in ("half a line", "half a head"):
-        assert heard.split()[1] == b"408"
-        assert b"gate.head-too-slow" in heard
-    if kind == "nothing":
-        assert heard == b""
-
-
-def test_without_the_limit_half_a_head_stays(unlimited: int) -> None:
-    with opened(unlimited, 2.5) as connection:
-        connection.sendall(START)
-        with pytest.raises(TimeoutError):
-            connection.recv(1)
-
-
-def test_an_idle_connection_may_be_used_again(port: int) -> None:
-    with opened(port) as connection:
-        for pause_s in (HEAD_S * 2, HEAD_S * 2, 0):
-            connection.sendall(WHOLE)
-            assert connection.recv(4096).split()[1] == b"200"
-            time.sleep(pause_s)
-
-
-async def deaf(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers before it has read anything."""
-    headers = [(b"content-length", b"2")]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": b"{}"})
-
-
-def test_a_body_after_its_answer_comes_in_time() -> None:
-    head = START + b"Content-Length: 1000\r\n\r\n"
-    with serving(deaf, Hasty, keep_alive_s=2) as port:
-        with opened(port) as connection:
-            start = time.monotonic()
-            connection.sendall(head)
-            assert connection.recv(4096).split()[1] == b"200"
-            drip(connection, b"x" * 1_000)
-            assert time.monotonic() - start < 4
-        with opened(port) as connection:  # but one that is whole leaves an idle connection
-            connection.sendall(head)
-            assert connection.recv(4096).split()[1] == b"200"
-            connection.sendall(b"x" * 500)
-            time.sleep(HEAD_S / 2)
-            connection.sendall(b"x" * 500)
-            time.sleep(HEAD_S * 1.5)
-            connection.sendall(head)
-            assert connection.recv(4096).split()[1] == b"200"
-    with serving(deaf, "httptools", keep_alive_s=1) as port, opened(port, 2.5) as connection:
-        connection.sendall(head)  # the control: uvicorn waits for ever
-        assert connection.recv(4096).split()[1] == b"200"
-        connection.sendall(b"x")
-        with pytest.raises(TimeoutError):
-            connection.recv(1)
-
-
-def test_a_stream_behind_such_a_body_is_not_idle() -> None:
-    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] == "POST":
-            await deaf(scope, receive, send)
-            return
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await asyncio.sleep(2)
-        await send({"type": "http.response.body", "body": b"the end"})
-
-    with serving(slow, keep_alive_s=1) as port, opened(port) as connection:
-        connection.sendall(START + b"Content-Length: 3\r\n\r\n")
-        assert connection.recv(4096).split()[1] == b"200"
-        stream = b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-        connection.sendall(b"xxx" + stream)
-        assert b"the end" in said(connection)
-
-
-@pytest.mark.parametrize(("protocol", "is_cut"), [(Hasty, True), ("httptools", False)])
-def test_a_client_that_does_not_read(protocol: type[Connection] | str, is_cut: bool) -> None:
-    ended = threading.Event()
-
-    async def flood(scope: Scope, receive: Receive, send: Send) -> None:
-        await receive()
-        gone = asyncio.ensure_future(receive())
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        while not gone.done():
-            await send({"type": "http.response.body", "body": b"x" * 65536, "more_body": True})
-            await asyncio.sleep(0)
-        ended.set()
-
-    with serving(flood, protocol) as port:
-        with opened(port) as connection:
-            connection.sendall(WHOLE)
-            assert ended.wait(UNREAD_S * 6) is is_cut
-        assert ended.wait(10)
-
-
-def test_a_client_that_reads_slowly_is_waited_for() -> None:
-    size = 20_000_000
-
-    async def large(scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"x" * size})
-
-    with serving(large, Hasty) as port, opened(port) as connection:
-        connection.sendall(START + b"Connection: close\r\n\r\n")
-        heard, start = 0, time.monotonic()
-        while more := connection.recv(1_000_000):
-            heard += len(more)
-            time.sleep(0.05)
-    assert heard > size
-    assert time.monotonic() - start > UNREAD_S * 2
-
-
 # --- numbers -------------------------------------------------------------------------------------
 
 
@@ -346,37 +171,6 @@ def test_a_connection_that_always_has_requests_waiting_is_served(port: int) -> N
             heard = b""
             while heard.count(b"HTTP/1.1 200") < 50:
                 heard += connection.recv(65536)
-
-
-@pytest.mark.parametrize(("protocol", "is_told"), [(Connection, True), ("httptools", False)])
-def test_who_hangs_up_ends_what_is_served_before_others(
-    protocol: type[Connection] | str, is_told: bool
-) -> None:
-    begun, ended = threading.Event(), threading.Event()
-
-    async def stream(scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        begun.set()
-        gone = asyncio.ensure_future(_until_gone(receive))
-        for _ in range(30):
-            await send({"type": "http.response.body", "body": b": ping\n", "more_body": True})
-            await asyncio.sleep(0.05)
-            if gone.done():
-                ended.set()
-                return
-        gone.cancel()
-
-    with serving(stream, protocol) as port:
-        with opened(port) as connection:
-            connection.sendall(START + b"\r\n" + WHOLE)
-            assert begun.wait(10)
-            time.sleep(0.1)
-        assert ended.wait(3) is is_told
-
-
-async def _until_gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 # --- whose request it is -------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,13 +16,15 @@ import pytest
 from sandbar.access import add_account, install_access
 from sandbar.access.accounts import revoke
 from tests.mcp.served import Served, serving
+from tests.mcp.without_tls import WITHOUT_TLS
 
 LONG_S = 0.4
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
-    with serving(tmp_path / "parked.db") as served:
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server; each test has accounts of its own."""
+    with serving(tmp_path_factory.mktemp("parked") / "parked.db") as served:
         yield served
 
 
@@ -94,7 +95,7 @@ def test_a_namesake_of_a_workspace_is_another(served: Served) -> None:
     assert rows == []
     fresh = add_account(again, "new", role="admin").token
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    with httpx2.Client(timeout=30) as client:
+    with httpx2.Client(verify=WITHOUT_TLS, timeout=30) as client:
         headers = {"Authorization": f"Bearer {fresh}"}
         listed = client.post(served.url, headers=headers, json=body).json()
     assert listed["result"]["tools"]

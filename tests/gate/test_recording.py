@@ -19,6 +19,7 @@ from sandbar.errors import Unavailable
 from sandbar.model import Update
 from sandbar.store.postgres.install import install
 from tests.mcp.served import MODERN, Served, serving
+from tests.mcp.without_tls import WITHOUT_TLS
 from tests.postgres_server import PostgresServer
 
 
@@ -162,7 +163,7 @@ def test_a_strange_tool_leaves_no_text(served: Served) -> None:
 def test_notifications_and_streams_have_rows(served: Served) -> None:
     headers = {"Authorization": f"Bearer {served.token()}"}
     before = last_row(served)
-    with httpx2.Client(timeout=30) as client:
+    with httpx2.Client(verify=WITHOUT_TLS, timeout=30) as client:
         body = {"jsonrpc": "2.0", "method": "notifications/initialized"}
         assert client.post(served.url, headers=headers, json=body).status_code == 202
         with client.stream("GET", served.url + "/sse", headers=headers) as stream:
@@ -177,7 +178,7 @@ def test_notifications_and_streams_have_rows(served: Served) -> None:
 def test_what_nobody_can_read_has_no_row(served: Served) -> None:
     before = last_row(served)
     headers = {"Authorization": f"Bearer {served.token()}"}
-    with httpx2.Client(timeout=30) as client:
+    with httpx2.Client(verify=WITHOUT_TLS, timeout=30) as client:
         assert client.post(served.url, headers=headers, content=b"{").status_code == 400
         assert client.post(served.url, headers=headers, json=[1]).status_code == 400
         assert client.post(served.url, json={}).status_code == 401
@@ -218,7 +219,10 @@ def test_whoever_hangs_up_has_a_row(served: Served) -> None:
     headers = {"Authorization": f"Bearer {served.token()}"}
     params = call("test_tool_with_progress")  # takes a tenth of a second
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    with httpx2.Client(timeout=0.04) as client, pytest.raises(httpx2.TimeoutException):
+    with (
+        httpx2.Client(verify=WITHOUT_TLS, timeout=0.04) as client,
+        pytest.raises(httpx2.TimeoutException),
+    ):
         client.post(served.url, headers=headers, json=body)
     for _ in range(200):
         if rows := rows_since(served, before):
@@ -235,7 +239,7 @@ def test_too_many_are_told_when_to_come_back(served: Served) -> None:
     headers = {"Authorization": f"Bearer {made.token}"}
     body = {"jsonrpc": "2.0", "id": 7, "method": "ping"}
     before = last_row(served)
-    with httpx2.Client(timeout=30) as client:
+    with httpx2.Client(verify=WITHOUT_TLS, timeout=30) as client:
         answers = [client.post(served.url, headers=headers, json=body) for _ in range(5)]
         modern = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "ping"}
         late = client.post(served.url, headers=headers | modern, json=body)
@@ -292,7 +296,7 @@ def test_a_subscription_has_its_row_while_it_lasts(served: Served) -> None:
     headers = {"Authorization": f"Bearer {served.token()}", "Accept": "text/event-stream"}
     params = {"uri": "mcp://sandbar/zorp/Boot/row/boot"}
     body = {"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": params}
-    with httpx2.Client(timeout=30) as client:
+    with httpx2.Client(verify=WITHOUT_TLS, timeout=30) as client:
         with client.stream("POST", served.url, headers=headers, json=body) as stream:
             next(stream.iter_raw())
             (row,) = rows_since(served, before)
@@ -316,7 +320,7 @@ def test_a_call_that_wants_no_answer_is_not_made(served: Served) -> None:
     params = call("sandbar.entity.create", {"class": "zorp/Boot", "slots": slots})
     body = {"jsonrpc": "2.0", "method": "tools/call", "params": params}
     headers = {"Authorization": f"Bearer {served.token()}"}
-    with httpx2.Client(timeout=30) as client:
+    with httpx2.Client(verify=WITHOUT_TLS, timeout=30) as client:
         assert client.post(served.url, headers=headers, json=body).status_code == 202
     (row,) = rows_since(served, before)
     assert (row.method, row.is_success, row.code) == ("tools/call", False, "request.refused")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,11 +12,12 @@ import pytest
 from sandbar.access import Houses, add_account, revoke
 from sandbar.errors import Unavailable
 from sandbar.gate import RequestId, SignIn
+from sandbar.gate.asgi import App, Receive, Scope, Send
 from sandbar.model import Workspace
-from sandbar.store.postgres.install import install
 from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.sqlite.store import SqliteStore
 from tests.gate.live import Answer, ask, echo, serving
+from tests.kept_postgres import kept_store
 
 KEY = "super-secret-mcp-key"
 BODY = '{"jsonrpc":"2.0","id":7,"method":"ping"}'
@@ -35,19 +37,46 @@ class Door:
         return ask(self.port, body, given | more)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def door(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Door]:
+class Street:
+    """A server before a database; the app behind it is another for each test."""
+
+    def __init__(self, store: SqliteStore | PostgresStore) -> None:
+        self.port = 0
+        self._store = store
+        self._app: App = echo
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+    def door(self) -> Door:
+        """A door to a workspace that nobody has been in."""
+        workspace = Workspace.open(self._store, f"door-{secrets.token_hex(8)}")
+        houses = Houses(lambda name: workspace, "main")
+        is_inline = isinstance(self._store, SqliteStore)
+        self._app = RequestId(SignIn(echo, houses, is_inline=is_inline))
+        return Door(self.port, workspace, houses)
+
+
+@pytest.fixture(params=["sqlite", "postgres"], scope="module")
+def street(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Street]:
     """A server before a database of each kind."""
-    is_sqlite = request.param == "sqlite"
-    if is_sqlite:
-        store: SqliteStore | PostgresStore = SqliteStore(tmp_path / "door.db")
+    if request.param == "sqlite":
+        path = tmp_path_factory.mktemp("street") / "door.db"
+        store: SqliteStore | PostgresStore = SqliteStore(path)
     else:
-        store = PostgresStore(install(request.getfixturevalue("fresh_postgres")))
-    workspace = Workspace.open(store, "main")
-    houses = Houses(lambda name: workspace, "main")
-    with serving(RequestId(SignIn(echo, houses, is_inline=is_sqlite))) as port:
-        yield Door(port, workspace, houses)
+        store = kept_store(request.getfixturevalue("shared_postgres"))
+    street = Street(store)
+    with serving(street) as street.port:
+        yield street
     store.close()
+
+
+@pytest.fixture
+def door(street: Street) -> Door:
+    """A door of each kind."""
+    return street.door()
 
 
 def test_a_caller_comes_in(door: Door) -> None:

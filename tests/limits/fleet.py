@@ -29,11 +29,12 @@ class Fleet:
         return self.servers[0].sandbar(*words)
 
 
-def on_each(fleets: Sequence[Fleet], story: Callable[[Fleet], None]) -> None:
+def on_each(fleets: Sequence[Fleet], *stories: Callable[[Fleet], None]) -> None:
     """The same with several fleets at the same time; the first that fails is told."""
-    with ThreadPoolExecutor(len(fleets)) as pool:
-        for told in [pool.submit(story, fleet) for fleet in fleets]:
-            told.result()
+    with ThreadPoolExecutor(len(fleets) * len(stories)) as pool:
+        told = [pool.submit(story, fleet) for fleet in fleets for story in stories]
+        for one in told:
+            one.result()
 
 
 @contextmanager
@@ -54,5 +55,5 @@ def fleet_on(
             list(pool.map(LiveServer.start, servers[1:]))
         db = stack.enter_context(open_database(address, "main"))
         yield Fleet(servers, db)
-        for server in servers:
-            server.stop()  # and look at its log
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(LiveServer.stop, servers))  # and look at their logs

@@ -120,7 +120,7 @@ class Stream:
 
 def run(streams: Sequence[Stream]) -> list[list[Seen]]:
     """All of them at the same time."""
-    begin_s = time.monotonic() + 0.2
+    begin_s = time.monotonic() + 0.05
     for stream in streams:
         stream.begin(begin_s)
     return [stream.end() for stream in streams]

@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 
 from tests.mcp.served import OLD, Role, Served
+from tests.mcp.without_tls import WITHOUT_TLS
 
 BOTH = "application/json, text/event-stream"
 
@@ -52,7 +53,7 @@ def post(
         headers["MCP-Protocol-Version"] = version
     if session is not None:
         headers["Mcp-Session-Id"] = session
-    with httpx2.Client(timeout=30) as client:
+    with httpx2.Client(verify=WITHOUT_TLS, timeout=30) as client:
         return client.post(served.url, headers=headers, json={"jsonrpc": "2.0", **message})
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 
 from tests.mcp.served import MODERN, OLD, Served
+from tests.mcp.without_tls import WITHOUT_TLS
 
 TOOLS = "notifications/tools/list_changed"
 RESOURCES = "notifications/resources/list_changed"
@@ -49,6 +50,16 @@ class Ear:
             if message.get("method") == method or (method == "result" and "result" in message):
                 return moment, message
 
+    def before(self, method: str, timeout_s: float = 5.0) -> list[str]:
+        """The methods of all that comes before the next message of a kind."""
+        passed: list[str] = []
+        end = time.monotonic() + timeout_s
+        while True:
+            _, message = self.heard.get(timeout=max(end - time.monotonic(), 0.001))
+            if message.get("method") == method:
+                return passed
+            passed.append(message.get("method", "result"))
+
     def all_for(self, for_s: float) -> list[dict[str, Any]]:
         """Everything that comes within a while."""
         time.sleep(for_s)
@@ -78,7 +89,7 @@ def streaming(
     sent = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream", **(headers or {})}
     url = served.url.removesuffix("/mcp") + path
     with (
-        httpx2.Client(timeout=20) as client,
+        httpx2.Client(verify=WITHOUT_TLS, timeout=20) as client,
         client.stream(method, url, headers=sent, json=body) as response,
     ):
         assert response.status_code == 200, response.read()
@@ -102,6 +113,16 @@ def open_sse(served: Served, workspace: str = "main") -> Iterator[Ear]:
 
 
 @contextmanager
+def settled(served: Served) -> Iterator[None]:
+    """Meanwhile the hub is awake, and what was committed before is news to nobody."""
+    with open_sse(served) as ear:
+        cls = f"settled/C{time.monotonic_ns()}"
+        served.db.define(classes={cls: {"dt/subclass-of": "dt/Resource"}})
+        ear.wait_for(TOOLS)
+        yield
+
+
+@contextmanager
 def open_session(served: Served, workspace: str = "main") -> Iterator[Ear]:
     """A session's standing stream."""
     token = served.token("admin", workspace)
@@ -109,7 +130,7 @@ def open_session(served: Served, workspace: str = "main") -> Iterator[Ear]:
     headers = {"Authorization": f"Bearer {token}", "Accept": both}
     info = {"protocolVersion": OLD, "clientInfo": {"name": "t", "version": "1"}, "capabilities": {}}
     greeting = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info}
-    with httpx2.Client(timeout=20) as client:
+    with httpx2.Client(verify=WITHOUT_TLS, timeout=20) as client:
         answer = client.post(served.url, headers=headers, json=greeting)
         session = {"Mcp-Session-Id": answer.headers["mcp-session-id"]}
         ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}

@@ -23,6 +23,8 @@ from sandbar.app import make_app
 from sandbar.database import Database, open_database
 from sandbar.gate.connections import Connection
 from sandbar.model import Update
+from tests.gate.live import PromptServer
+from tests.mcp.without_tls import WITHOUT_TLS
 
 MODERN = "2026-07-28"
 OLD = "2025-11-25"
@@ -66,7 +68,7 @@ class Served:
         if params is not None:
             body["params"] = params
         sent = {"Authorization": f"Bearer {self.token(role)}", **(headers or {})}
-        with httpx2.Client() as client:
+        with httpx2.Client(verify=WITHOUT_TLS) as client:
             answer = client.post(self.url + query, headers=sent, json=body, timeout=30)
         found: dict[str, Any] = answer.json()
         return found
@@ -107,7 +109,7 @@ class Served:
         name = (params or {}).get("name") or (params or {}).get("uri")
         if method in ("tools/call", "prompts/get", "resources/read") and name is not None:
             headers["Mcp-Name"] = name
-        with httpx2.Client() as client:
+        with httpx2.Client(verify=WITHOUT_TLS) as client:
             answer = client.post(self.url + query, headers=headers, json=body, timeout=30)
         return answer.status_code, answer.json()
 
@@ -124,7 +126,7 @@ class Served:
         """The SDK's own client, signed in; `mode` is auto, legacy or a revision."""
         token = await anyio.to_thread.run_sync(self.token, role, workspace)
         headers = {"Authorization": f"Bearer {token}"}
-        async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
+        async with httpx2.AsyncClient(verify=WITHOUT_TLS, headers=headers, timeout=30) as http:
             transport = streamable_http_client(self.url + query, http_client=http)
             async with Client(transport, mode=mode, **more) as client:
                 yield client
@@ -153,7 +155,7 @@ def running(database: Database) -> Iterator[Served]:
         lifespan="on",
         timeout_graceful_shutdown=2,
     )
-    server = uvicorn.Server(config)
+    server = PromptServer(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:

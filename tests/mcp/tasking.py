@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import ssl
 import time
 from collections.abc import Callable
 from itertools import count
@@ -13,6 +12,7 @@ import httpx2
 
 from tests.mcp.in_session import BOTH
 from tests.mcp.served import MODERN, OLD, Role, Served
+from tests.mcp.without_tls import WITHOUT_TLS
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 RELATED = "io.modelcontextprotocol/related-task"
@@ -21,7 +21,6 @@ YES = {"action": "accept", "content": {"confirm": True}}
 
 _WAIT_S = 15.0
 _ids = count(1)
-_PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # the default takes 20 ms to make, each time
 
 Message = dict[str, Any]
 Answering = Callable[[Message], Message | None]
@@ -71,7 +70,7 @@ class Session:
         assert self._post({"method": "notifications/initialized"}).status_code == 202
 
     def _post(self, message: Message) -> httpx2.Response:
-        with httpx2.Client(timeout=30, verify=_PLAIN) as client:
+        with httpx2.Client(timeout=30, verify=WITHOUT_TLS) as client:
             sent = {"jsonrpc": "2.0", **message}
             return client.post(self._served.url, headers=self.headers, json=sent)
 
@@ -82,7 +81,7 @@ class Session:
         if params is not None:
             body["params"] = params
         with (
-            httpx2.Client(timeout=30, verify=_PLAIN) as client,
+            httpx2.Client(timeout=30, verify=WITHOUT_TLS) as client,
             client.stream("POST", self._served.url, headers=self.headers, json=body) as response,
         ):
             assert response.status_code == 200, response.read()
@@ -163,7 +162,7 @@ class Extension:
             "method": method,
             "params": {**params, "_meta": self.meta},
         }
-        with httpx2.Client(timeout=30, verify=_PLAIN) as client:
+        with httpx2.Client(timeout=30, verify=WITHOUT_TLS) as client:
             response = client.post(self._served.url, headers=headers, json=body)
         if response.headers["content-type"].startswith("application/json"):
             answer: Message = response.json()

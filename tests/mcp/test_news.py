@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import json
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ from typing import Any
 import pytest
 
 from sandbar.access import revoke
-from sandbar.database import open_database, prepare_postgres
+from sandbar.database import Database, open_database, prepare_postgres
 from sandbar.mcp.streams import Streams
+from tests.live_server import sandbar
 from tests.mcp.listening import (
     ALL_LISTS,
     PROMPTS,
@@ -25,6 +27,7 @@ from tests.mcp.listening import (
     Ear,
     open_listen,
     open_sse,
+    settled,
     streaming,
 )
 from tests.mcp.served import Served, serving
@@ -74,7 +77,7 @@ def test_news_that_are_always_late_are_noticed(
     tell = Streams._tell
 
     def slowly(self: Streams, *news: Any) -> None:
-        time.sleep(2 * _SOON_S)
+        time.sleep(1.2 * _SOON_S)
         tell(self, *news)
 
     monkeypatch.setattr(Streams, "_tell", slowly)
@@ -83,15 +86,11 @@ def test_news_that_are_always_late_are_noticed(
 
 
 @pytest.mark.parametrize("kind", STREAMS)
-def test_another_process_is_heard_too(served: Served, kind: str, tmp_path: Path) -> None:
-    code = (
-        "import sandbar, sys\n"
-        "with sandbar.open(sys.argv[1]) as db:\n"
-        "    db.define(classes={sys.argv[2]: {'dt/subclass-of': 'dt/Resource'}})\n"
-    )
+def test_another_process_is_heard_too(served: Served, kind: str) -> None:
+    define = {"classes": {f"other/{kind.title()}": {"dt/subclass-of": ["dt/Resource"]}}}
     with STREAMS[kind](served) as ear:
-        path = str(served.path)
-        subprocess.run([sys.executable, "-c", code, path, f"other/{kind.title()}"], check=True)
+        words = ("call", "schema.define", "--json", json.dumps(define))
+        sandbar(*words, "--database", str(served.path))
         ear.wait_for(TOOLS)
 
 
@@ -100,51 +99,48 @@ def test_resources_and_prompts_are_told(served: Served) -> None:
         served.db.create("zorp/Boot", {"db/ident": "news/boot", "footwear/name": "News"})
         ear.wait_for(RESOURCES)
         served.db.create("zorp/Boot", {"footwear/name": "Nobody has named me"})
-        assert ear.silent(RESOURCES)
-        served.db.create(
-            "prompt/Prompt",
-            {
-                "db/ident": "prompt/hello",
-                "prompt/messages": [{"role": "user", "content": {"type": "text", "text": "Hi"}}],
-            },
-        )
-        ear.wait_for(PROMPTS)
+        _prompt(served.db, "prompt/hello")
+        assert RESOURCES not in ear.before(PROMPTS)
+        ear.wait_for(RESOURCES)  # the prompt itself
 
 
 @pytest.mark.parametrize("list_", ALL_LISTS)
 def test_a_listener_is_told_of_what_it_asked_for_only(served: Served, list_: str) -> None:
     methods = dict(zip(ALL_LISTS, (TOOLS, RESOURCES, PROMPTS), strict=True))
     with open_listen(served, wanted={list_: True}) as ear:
-        _change_every_list(served, list_.lower())
-        ear.wait_for(methods[list_])
-        heard = {message["method"] for message in ear.all_for(0.3)}
-    assert heard <= {methods[list_]}
+        for ns in ("first", "second"):
+            _change_every_list(served, f"{ns}-{list_.lower()}")
+            assert ear.before(methods[list_]) == []
 
 
 def _change_every_list(served: Served, ns: str) -> None:
     served.db.define(classes={f"{ns}/Class": {"dt/subclass-of": "dt/Resource"}})
     served.db.create("zorp/Boot", {"db/ident": f"{ns}/boot", "footwear/name": "Listed"})
+    _prompt(served.db, f"{ns}/ask")
+
+
+def _prompt(db: Database, ident: str) -> None:
     message = {"role": "user", "content": {"type": "text", "text": "Hi"}}
-    served.db.create("prompt/Prompt", {"db/ident": f"{ns}/ask", "prompt/messages": [message]})
+    db.create("prompt/Prompt", {"db/ident": ident, "prompt/messages": [message]})
 
 
 def test_a_listener_for_one_resource_hears_of_no_other(served: Served) -> None:
     for name in ("mine", "yours"):
         served.db.create("zorp/Boot", {"db/ident": f"heard/{name}", "footwear/name": name})
     uri = "mcp://sandbar/zorp/Boot/heard/mine"
-    with open_listen(served, wanted={"resourceSubscriptions": [uri]}) as ear:
+    with settled(served), open_listen(served, wanted={"resourceSubscriptions": [uri]}) as ear:
         served.db.update("heard/yours", {"footwear/name": "Other"})
         _change_every_list(served, "unheard")
-        assert ear.all_for(0.3) == []
         served.db.update("heard/mine", {"footwear/name": "Own"})
-        assert ear.wait_for(UPDATED)[1]["params"]["uri"] == uri
+        _, first = ear.heard.get(timeout=5)
+        assert (first["method"], first["params"]["uri"]) == (UPDATED, uri)
 
 
 def test_a_subscription_that_streams(served: Served) -> None:
     served.db.create("zorp/Boot", {"db/ident": "news/one", "footwear/name": "One"})
     uri = "mcp://sandbar/zorp/Boot/news/one"
     body = {"jsonrpc": "2.0", "id": 6, "method": "resources/subscribe", "params": {"uri": uri}}
-    with streaming(served, "POST", "/mcp", body=body) as ear:
+    with settled(served), streaming(served, "POST", "/mcp", body=body) as ear:
         _, first = ear.wait_for("result")
         assert first == {"jsonrpc": "2.0", "id": 6, "result": {}}
         served.db.update("news/one", {"footwear/name": "Two"})
@@ -166,7 +162,8 @@ def test_a_plain_subscription_belongs_to_the_open_stream(served: Served) -> None
         assert ear.wait_for(UPDATED)[1]["params"] == {"uri": uri}
         assert served.post("resources/unsubscribe", {"uri": uri})["result"] == {}
         served.db.update("news/three", {"footwear/name": "Five"})
-        assert ear.silent(UPDATED)
+        served.db.define(classes={"news/Six": {"dt/subclass-of": "dt/Resource"}})
+        assert UPDATED not in ear.before(TOOLS)
     missing = served.post("resources/subscribe", {"uri": uri + "x"})
     assert missing["error"]["code"] == -32002
 
@@ -174,57 +171,68 @@ def test_a_plain_subscription_belongs_to_the_open_stream(served: Served) -> None
 def test_workspaces_do_not_hear_each_other(tmp_path: Path) -> None:
     path = tmp_path / "two.db"
     open_database(path, workspace="other").close()
-    with serving(path, ()) as served:
+    with serving(path) as served:
         other = served.db.in_workspace("other")
+        other.load_pack("zorp")
         served.token("admin", "other")
         for opener in STREAMS.values():
             with opener(served, "main") as here, opener(served, "other") as there:
-                other.define(classes={f"o/{opener.__name__}": {"dt/subclass-of": "dt/Resource"}})
-                there.wait_for(TOOLS)
-                assert here.silent(TOOLS)
-                served.db.define(
-                    classes={f"m/{opener.__name__}": {"dt/subclass-of": "dt/Resource"}}
-                )
-                here.wait_for(TOOLS)
-                assert there.silent(TOOLS)
+                _told_alone(other, there, served.db, here, opener.__name__)
+                _told_alone(served.db, here, other, there, opener.__name__)
 
 
-@pytest.mark.parametrize("kind", STREAMS)
-def test_streams_end_with_their_account(tmp_path: Path, kind: str) -> None:
-    with serving(tmp_path / "end.db", ()) as served, STREAMS[kind](served) as ear:
-        served.db.define(classes={"e/A": {"dt/subclass-of": "dt/Resource"}})
+def _told_alone(db: Database, ear: Ear, other: Database, silent: Ear, ident: str) -> None:
+    """News of one workspace, and nothing of it in the other before its own."""
+    db.define(classes={f"alone/{ident}": {"dt/subclass-of": "dt/Resource"}})
+    ear.wait_for(TOOLS)
+    _prompt(other, f"alone/{ident}-ask")
+    assert TOOLS not in silent.before(PROMPTS)
+
+
+@contextmanager
+def _each_kind(served: Served) -> Iterator[list[Ear]]:
+    with ExitStack() as closing:
+        yield [closing.enter_context(opener(served)) for opener in STREAMS.values()]
+
+
+def _tell_all(db: Database, ears: list[Ear], cls: str) -> None:
+    db.define(classes={cls: {"dt/subclass-of": "dt/Resource"}})
+    for ear in ears:
         ear.wait_for(TOOLS)
+
+
+def test_streams_end_with_their_account(tmp_path: Path) -> None:
+    with serving(tmp_path / "end.db", ()) as served, _each_kind(served) as ears:
+        _tell_all(served.db, ears, "e/A")
         revoke(served.db.workspace, "test-admin")
         served.db.define(classes={"e/B": {"dt/subclass-of": "dt/Resource"}})
-        assert ear.silent(TOOLS)
+        for ear in ears:
+            assert ear.is_over.wait(5)
+            assert ear.silent(TOOLS, 0), "it came after the end"
 
 
-@pytest.mark.parametrize("kind", STREAMS)
-def test_a_stream_outlives_late_news_of_what_was_before_it(
-    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+def test_streams_outlive_late_news_of_what_was_before_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hear = Streams._hear
+    hear, may_hear = Streams._hear, threading.Event()
 
     def late(self: Streams, news: Any) -> None:
-        time.sleep(0.5)
+        may_hear.wait(10)
         hear(self, news)
 
     monkeypatch.setattr(Streams, "_hear", late)
     with serving(tmp_path / "late.db", ()) as served, open_sse(served) as before:
         account = {"auth/service-name": "service/test-admin"}
         served.db.update(account, {"db/doc": "Nobody is another by that."})
-        with STREAMS[kind](served) as after:
+        with _each_kind(served) as ears:
+            may_hear.set()
             assert before.is_over.wait(5)
-            served.db.define(classes={"late/A": {"dt/subclass-of": "dt/Resource"}})
-            after.wait_for(TOOLS)
+            _tell_all(served.db, ears, "late/A")
 
 
-@pytest.mark.parametrize("kind", STREAMS)
-def test_on_postgresql_too(fresh_postgres: str, kind: str) -> None:
-    url = prepare_postgres(fresh_postgres, role=f"sandbar_{kind}")
-    with serving(url, ()) as served, STREAMS[kind](served) as ear:
-        served.db.define(classes={"pg/A": {"dt/subclass-of": "dt/Resource"}})
-        ear.wait_for(TOOLS)
+def test_on_postgresql_too(fresh_postgres: str) -> None:
+    url = prepare_postgres(fresh_postgres, role="sandbar_news")
+    with serving(url, ()) as served, _each_kind(served) as ears:
+        _tell_all(served.db, ears, "pg/A")
         with open_database(url) as neighbour:
-            neighbour.define(classes={"pg/B": {"dt/subclass-of": "dt/Resource"}})
-        ear.wait_for(TOOLS)
+            _tell_all(neighbour, ears, "pg/B")

@@ -17,6 +17,7 @@ from sandbar.database import open_database, prepare_postgres
 from sandbar.packs import load_pack
 from tests.mcp.planting import Endless
 from tests.mcp.served import MODERN, OLD, Served, serving
+from tests.mcp.without_tls import WITHOUT_TLS
 
 TOOLS = ["ping", "get_user_profile", "list_loved_ones", "list_care_events"]
 ODD_IDS = [1, 0, -7, 2**53, "x", "", "ü"]
@@ -32,7 +33,7 @@ class Door:
     def send(self, body: Any, **headers: str) -> httpx2.Response:
         """Post a body as it is."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        with httpx2.Client() as client:
+        with httpx2.Client(verify=WITHOUT_TLS) as client:
             return client.post(
                 self.url, headers={**self.headers, **headers}, content=content, timeout=30
             )
@@ -225,7 +226,7 @@ def test_what_is_no_request_is_400(door: Door, body: Any) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "OPTIONS", "PATCH", "HEAD"])
 def test_there_is_only_post(door: Door, method: str) -> None:
-    with httpx2.Client() as client:
+    with httpx2.Client(verify=WITHOUT_TLS) as client:
         answer = client.request(method, door.url, headers=door.headers)
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
@@ -249,7 +250,10 @@ def test_whoever_hangs_up_stops_the_tool(
         "method": "tools/call",
         "params": {"name": "list_loved_ones"},
     }
-    with httpx2.Client(timeout=0.5) as client, pytest.raises(httpx2.TimeoutException):
+    with (
+        httpx2.Client(verify=WITHOUT_TLS, timeout=0.5) as client,
+        pytest.raises(httpx2.TimeoutException),
+    ):
         client.post(door.url, headers=door.headers, json=body)
     assert endless.begun.is_set()
     assert endless.stopped.wait(5)
@@ -396,7 +400,7 @@ def test_it_is_the_same_on_postgresql(fresh_postgres: str) -> None:
 @pytest.mark.anyio
 @pytest.mark.parametrize("mode", ["auto", "legacy", MODERN])
 async def test_the_sdks_client_connects_and_calls(door: Door, mode: str) -> None:
-    async with httpx2.AsyncClient(headers=door.headers, timeout=30) as http:
+    async with httpx2.AsyncClient(verify=WITHOUT_TLS, headers=door.headers, timeout=30) as http:
         transport = streamable_http_client(door.url, http_client=http)
         async with Client(transport, mode=mode) as client:
             assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS

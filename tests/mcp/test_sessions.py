@@ -13,6 +13,7 @@ from sandbar.mcp import endpoint, sessions
 from tests.mcp.in_session import BOTH, open_session, post
 from tests.mcp.listening import streaming
 from tests.mcp.served import Role, Served, serving
+from tests.mcp.without_tls import WITHOUT_TLS
 
 _FIND = {"name": "sandbar_entity_find", "arguments": {"entity": "zorp/Boot"}}
 _QUERY = {"name": "sandbar_entity_query", "arguments": {"class": "zorp/Boot"}}
@@ -44,7 +45,7 @@ def test_nobody_else_can_use_a_session(served: Served, params: dict[str, Any]) -
 def test_a_session_that_has_ended_is_gone(served: Served, params: dict[str, Any]) -> None:
     session = open_session(served)
     headers = {"Authorization": f"Bearer {served.token()}", "Mcp-Session-Id": session}
-    with httpx2.Client() as client:
+    with httpx2.Client(verify=WITHOUT_TLS) as client:
         assert client.delete(served.url, headers=headers).status_code == 200
     assert post(served, _call(params), session).status_code == 404
 
@@ -52,7 +53,7 @@ def test_a_session_that_has_ended_is_gone(served: Served, params: dict[str, Any]
 def test_no_read_comes_through_after_the_end(served: Served) -> None:
     headers = {"Authorization": f"Bearer {served.token()}", "Accept": BOTH}
     call = {"jsonrpc": "2.0", **_call(_FIND)}
-    with httpx2.Client(headers=headers) as client:
+    with httpx2.Client(verify=WITHOUT_TLS, headers=headers) as client:
         for _ in range(30):
             mine = {"Mcp-Session-Id": open_session(served)}
             assert client.post(served.url, headers=mine, json=call).status_code == 200
@@ -63,7 +64,7 @@ def test_no_read_comes_through_after_the_end(served: Served) -> None:
 def test_nobody_can_end_the_session_of_another(served: Served) -> None:
     session = open_session(served)
     headers = {"Authorization": f"Bearer {served.token('reader')}", "Mcp-Session-Id": session}
-    with httpx2.Client() as client:
+    with httpx2.Client(verify=WITHOUT_TLS) as client:
         assert client.delete(served.url, headers=headers).status_code == 404
     quick = post(served, _call(_FIND), session)
     assert quick.status_code == 200
@@ -98,7 +99,10 @@ def test_an_account_has_so_many_sessions_and_the_longest_idle_makes_room(
     mine = [open_session(served, "reader") for _ in range(_FEW)]
     listener = {"Authorization": f"Bearer {served.token('reader')}", "Accept": BOTH}
     listener["Mcp-Session-Id"] = mine[0]
-    with httpx2.Client(timeout=20) as client, client.stream("GET", served.url, headers=listener):
+    with (
+        httpx2.Client(verify=WITHOUT_TLS, timeout=20) as client,
+        client.stream("GET", served.url, headers=listener),
+    ):
         assert post(served, _call(_FIND), mine[1], role="reader").status_code == 200
         mine += [open_session(served, "reader") for _ in range(2)]
         ended = {n for n, one in enumerate(mine) if not _is_alive(served, one, "reader")}
@@ -143,5 +147,5 @@ def test_a_listener_that_accepts_no_stream_is_told_so(served: Served) -> None:
         "MCP-Protocol-Version": "2026-07-28",
         "Mcp-Method": "subscriptions/listen",
     }
-    with httpx2.Client(timeout=5) as client:
+    with httpx2.Client(verify=WITHOUT_TLS, timeout=5) as client:
         assert client.post(served.url, headers=headers, json=body).status_code == 406

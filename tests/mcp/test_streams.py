@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,19 @@ from sandbar.mcp.running import Runner
 from sandbar.model import Update
 from tests.mcp.in_session import ask, greet, initialize, post
 from tests.mcp.in_session import open_session as shake_hands
-from tests.mcp.listening import STREAMS, TOOLS, UPDATED, open_listen, open_sse, streaming
+from tests.mcp.listening import (
+    PROMPTS,
+    STREAMS,
+    TOOLS,
+    UPDATED,
+    Ear,
+    open_listen,
+    open_sse,
+    settled,
+    streaming,
+)
 from tests.mcp.served import Served, serving
+from tests.mcp.without_tls import WITHOUT_TLS
 
 _NAME = "test-admin"  # the account that all streams here belong to
 _PING = {"id": 3, "method": "ping"}
@@ -33,6 +46,27 @@ def _boot(served: Served, ident: str) -> str:
 
 def _define(served: Served, cls: str) -> None:
     served.db.define(classes={cls: {"dt/subclass-of": "dt/Resource"}})
+
+
+def _prompt(served: Served, ident: str) -> None:
+    message = {"role": "user", "content": {"type": "text", "text": "Hi"}}
+    served.db.create("prompt/Prompt", {"db/ident": ident, "prompt/messages": [message]})
+
+
+@contextmanager
+def _each_kind(served: Served) -> Iterator[dict[str, Ear]]:
+    """Open streams of all kinds, told of a class already."""
+    with ExitStack() as closing:
+        ears = {kind: closing.enter_context(opener(served)) for kind, opener in STREAMS.items()}
+        _define(served, "kinds/Heard")
+        for ear in ears.values():
+            ear.wait_for(TOOLS)
+        yield ears
+
+
+def _over(ears: dict[str, Ear], timeout_s: float = 3.0) -> list[str]:
+    """The kinds of those that end in time."""
+    return [kind for kind, ear in ears.items() if ear.is_over.wait(timeout_s)]
 
 
 def _stream_of(session: str) -> dict[str, str]:
@@ -58,11 +92,14 @@ def test_what_happens_between_two_streams_of_a_session_is_told_once(served: Serv
     uri = _boot(served, "between/boot")
     ask(served, session, "resources/subscribe", {"uri": uri})
     for n in range(3):
-        _define(served, f"between/Class{n}")
-        served.db.update("between/boot", {"footwear/name": f"Boot {n}"})
-        time.sleep(0.2)  # the server has heard of it, and nobody listens
+        with open_sse(served) as witness:
+            served.db.update("between/boot", {"footwear/name": f"Boot {n}"})
+            _define(served, f"between/Class{n}")
+            witness.wait_for(TOOLS)  # the server has heard of both, and nobody listens
         with streaming(served, "GET", "/mcp", headers=_stream_of(session)) as ear:
-            told = [message["method"] for message in ear.all_for(0.5)]
+            told = [*ear.before(UPDATED), UPDATED]
+            _prompt(served, f"between/prompt{n}")
+            told += ear.before(PROMPTS)
             assert told.count(TOOLS) == 1
             assert told.count(UPDATED) == 1
         time.sleep(0.2)  # the server sees that the stream was cut
@@ -72,16 +109,21 @@ def test_who_is_not_subscribed_any_more_is_not_told_later(served: Served) -> Non
     session = shake_hands(served)
     uri = _boot(served, "later/boot")
     ask(served, session, "resources/subscribe", {"uri": uri})
-    served.db.update("later/boot", {"footwear/name": "Changed"})
-    time.sleep(0.2)
+    with open_sse(served) as witness:
+        served.db.update("later/boot", {"footwear/name": "Changed"})
+        _define(served, "later/Class")
+        witness.wait_for(TOOLS)
     ask(served, session, "resources/unsubscribe", {"uri": uri})
     with streaming(served, "GET", "/mcp", headers=_stream_of(session)) as ear:
-        assert ear.silent(UPDATED)
+        ear.wait_for(TOOLS)
+        _prompt(served, "later/prompt")
+        assert UPDATED not in ear.before(PROMPTS)
 
 
 def test_a_name_is_watched_whoever_bears_it(served: Served) -> None:
-    uri = _boot(served, "again/boot")
-    with open_listen(served, wanted={"resourceSubscriptions": [uri]}) as ear:
+    uri, last = _boot(served, "again/boot"), _boot(served, "again/last")
+    wanted = {"resourceSubscriptions": [uri, last]}
+    with settled(served), open_listen(served, wanted=wanted) as ear:
         served.db.delete("again/boot")
         ear.wait_for(UPDATED)
         _boot(served, "again/boot")
@@ -89,7 +131,8 @@ def test_a_name_is_watched_whoever_bears_it(served: Served) -> None:
         served.db.update("again/boot", {"footwear/name": "Another"})
         assert ear.wait_for(UPDATED)[1]["params"]["uri"] == uri
         _boot(served, "again/other")
-        assert ear.silent(UPDATED)
+        served.db.update("again/last", {"footwear/name": "The end"})
+        assert ear.wait_for(UPDATED)[1]["params"]["uri"] == last
 
 
 # --- the right to a stream -------------------------------------------------------------------
@@ -108,14 +151,11 @@ def _revoke_key(served: Served) -> None:
     revoke(served.db.workspace, served.token())
 
 
-@pytest.mark.parametrize("kind", STREAMS)
 @pytest.mark.parametrize("change", [_change_role, _revoke_account, _revoke_key])
-def test_a_stream_ends_when_its_account_changes(tmp_path: Path, kind: str, change: Any) -> None:
-    with serving(tmp_path / "end.db", ()) as served, STREAMS[kind](served) as ear:
-        _define(served, "e/A")
-        ear.wait_for(TOOLS)
+def test_streams_end_when_their_account_changes(tmp_path: Path, change: Any) -> None:
+    with serving(tmp_path / "end.db", ()) as served, _each_kind(served) as ears:
         change(served)
-        assert ear.is_over.wait(3)
+        assert _over(ears) == [*STREAMS]
 
 
 def test_the_session_ends_with_its_stream(tmp_path: Path) -> None:
@@ -145,21 +185,17 @@ def _account(served: Served) -> int:
     return found.entity_id
 
 
-@pytest.mark.parametrize("kind", STREAMS)
-def test_a_stream_ends_when_its_account_expires(tmp_path: Path, kind: str) -> None:
+def test_streams_end_when_their_account_expires(tmp_path: Path) -> None:
     with serving(tmp_path / "expired.db", ()) as served:
         end = datetime.now(UTC) + timedelta(seconds=2)
         expiry = Update(entity=_account(served), set={EXPIRES_AT: end.isoformat()})
         served.db.workspace.transact([expiry], principal="local")
-        with STREAMS[kind](served) as ear:
-            _define(served, "x/A")
-            ear.wait_for(TOOLS)
-            assert ear.is_over.wait(4)
+        with _each_kind(served) as ears:
+            assert _over(ears, 4.0) == [*STREAMS]
             assert datetime.now(UTC) >= end
 
 
-@pytest.mark.parametrize("kind", STREAMS)
-def test_a_big_commit_ends_the_streams_of_accounts_it_changes(tmp_path: Path, kind: str) -> None:
+def test_a_big_commit_ends_the_streams_of_accounts_it_changes(tmp_path: Path) -> None:
     count = 1001  # more than news tell one by one, so that those with the greatest ids are unsaid
     with serving(tmp_path / "big.db") as served:
         slots = {"footwear/name": "One of many"}
@@ -169,16 +205,17 @@ def test_a_big_commit_ends_the_streams_of_accounts_it_changes(tmp_path: Path, ki
         account = _account(served)
         assert account > max(ids)
         renamed = [Update(entity=id, set={"footwear/name": "Renamed"}) for id in ids]
-        with STREAMS[kind](served) as ear:
+        with _each_kind(served) as ears:
             served.db.workspace.transact(
                 [*renamed, Update(entity=ids[0], set={"footwear/color": "red"})], principal="local"
             )
-            ear.wait_for(TOOLS)  # it was too big to say what it did not change
-            assert not ear.is_over.wait(0.3)
+            for ear in ears.values():
+                ear.wait_for(TOOLS)  # it was too big to say what it did not change
+            assert _over(ears, 0.1) == []
             again = [Update(entity=id, set={"footwear/name": "Again"}) for id in ids]
             touch = Update(entity=account, set={"db/doc": "Touched"})
             served.db.workspace.transact([*again, touch], principal="local")
-            assert ear.is_over.wait(3)
+            assert _over(ears) == [*STREAMS]
 
 
 # --- limits ----------------------------------------------------------------------------------
@@ -190,7 +227,7 @@ def test_too_many_streams_are_told_when_to_come_again(
     monkeypatch.setattr(streams, "STREAMS_PER_CALLER", 1)
     sessions = [shake_hands(served) for _ in range(3)]  # these have a limit of their own
     headers = {"Authorization": f"Bearer {served.token()}", "Accept": "text/event-stream"}
-    with open_sse(served), httpx2.Client() as client:
+    with open_sse(served), httpx2.Client(verify=WITHOUT_TLS) as client:
         refused = client.get(f"{served.url}/sse", headers=headers)
         assert refused.status_code == 429
         assert int(refused.headers["retry-after"]) > 0

@@ -10,15 +10,18 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from sandbar.database import prepare_postgres
+from sandbar.mcp import task_asking
 from tests.mcp.listening import Ear, streaming
 from tests.mcp.served import Served, serving
 from tests.mcp.tasking import NOBODYS, RELATED, YES, Extension, Message, Session, until
+from tests.postgres_server import PostgresServer
 
 STATUS = "notifications/tasks/status"
 TASKS = "notifications/tasks"
 PROGRESS = "notifications/progress"
 ELICITS: Message = {"elicitation": {"form": {}}}
-_QUIET_S = 1.6  # longer than a session is given to ask for a result itself
+_OWN_MOVE_S = 0.1  # for which a session may ask for a result itself, if nobody will
+_QUIET_S = 6 * _OWN_MOVE_S
 
 Record = Callable[[str, object], None]
 
@@ -55,6 +58,12 @@ def _told_of_end(ear: Ear, method: str, handle: str) -> Message:
             return task
 
 
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions are asked soon."""
+    monkeypatch.setattr(task_asking, "_OWN_MOVE_S", _OWN_MOVE_S)
+
+
 # --- sessions -------------------------------------------------------------------------------------
 
 
@@ -80,10 +89,15 @@ def test_progress_comes_under_the_token_of_the_call(tasked: Served) -> None:
         assert message["params"]["progressToken"] == "tide-7"
         assert 0 <= message["params"]["progress"] <= message["params"]["total"] == 1
         _told_of_end(ear, STATUS, handle)
-        session.begin("slow_compute", {"seconds": 0.3})
-        assert ear.silent(PROGRESS, 0.8), "nobody gave a token for that one"
+        handle = session.begin("slow_compute", {"seconds": 0.3})["taskId"]
+        told: list[Message] = []
+        while not told or told[-1]["params"].get("status") != "completed":
+            told.append(ear.heard.get(timeout=10)[1])
+        assert told[-1]["params"]["taskId"] == handle
+        assert PROGRESS not in [one["method"] for one in told], "nobody gave a token for that one"
 
 
+@pytest.mark.usefixtures("hasty")
 def test_a_session_that_only_looks_is_asked_on_its_stream(tasked: Served) -> None:
     """As some clients do: they poll, and never open tasks/result before the end."""
     session, beside = Session(tasked, capabilities=ELICITS), Session(tasked, capabilities=ELICITS)
@@ -102,13 +116,15 @@ def test_a_session_is_asked_once(tasked: Served) -> None:
         handle = session.begin("confirm_delete")["taskId"]
 
         def thinking(question: Message) -> Message:
-            assert ear.silent("elicitation/create", _QUIET_S), "it was asked here already"
+            quiet_s = 1.6 * task_asking._OWN_MOVE_S
+            assert ear.silent("elicitation/create", quiet_s), "it was asked here already"
             return YES
 
         result = session.ask("tasks/result", {"taskId": handle}, thinking)["result"]
         assert result["content"][0]["text"].startswith("Deleted")
 
 
+@pytest.mark.usefixtures("hasty")
 def test_a_session_that_cannot_answer_is_not_asked(tasked: Served) -> None:
     session = Session(tasked)
     with _session_stream(tasked, session) as ear:
@@ -116,6 +132,7 @@ def test_a_session_that_cannot_answer_is_not_asked(tasked: Served) -> None:
         assert ear.silent("elicitation/create", _QUIET_S)
 
 
+@pytest.mark.usefixtures("hasty")
 def test_a_wrong_answer_on_the_stream_leaves_the_question(tasked: Served) -> None:
     session = Session(tasked, capabilities=ELICITS)
     with _session_stream(tasked, session) as ear:
@@ -209,11 +226,13 @@ def test_the_open_stream_speaks_the_seeds_dialect(tasked: Served) -> None:
 # --- two servers ----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def pair(fresh_postgres: str) -> Iterator[tuple[Served, Served]]:
+@pytest.fixture(scope="module")
+def pair(postgres_server: PostgresServer) -> Iterator[tuple[Served, Served]]:
     """Two servers on one database, which know the same accounts."""
-    url = prepare_postgres(fresh_postgres, role="sandbar_tasks")
+    owned = postgres_server.create_database()
+    url = prepare_postgres(owned, role="sandbar_tasks")
     with ExitStack() as closing:
+        closing.callback(postgres_server.drop_database, owned)
         near = closing.enter_context(serving(url, packs=("everything",)))
         far = closing.enter_context(serving(url, packs=("everything",)))
         far.keep_token("admin", near.token("admin"))
@@ -231,9 +250,12 @@ def test_a_task_is_the_same_on_every_server(pair: tuple[Served, Served]) -> None
         assert _told_of_end(ear, TASKS, handle)["status"] == "cancelled"
         sse.wait_for(STATUS)
     assert here.get(handle)["status"] == "cancelled"
-    session = Session(far, capabilities=ELICITS)
-    listed = session.ask("tasks/list")["result"]["tasks"]
-    assert [task["taskId"] for task in listed] == [handle]
+    listed, told = (
+        Session(one, capabilities=ELICITS).ask("tasks/list")["result"]["tasks"]
+        for one in (far, near)
+    )
+    assert handle in [task["taskId"] for task in listed]
+    assert listed == told
 
 
 def test_a_question_is_answered_on_another_server(pair: tuple[Served, Served]) -> None:

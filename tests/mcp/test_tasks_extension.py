@@ -9,6 +9,7 @@ import pytest
 
 from tests.mcp.served import Role, Served
 from tests.mcp.tasking import EXTENSION, NOBODYS, YES, Extension, Message, refusal
+from tests.mcp.without_tls import WITHOUT_TLS
 
 METHODS = ("tasks/get", "tasks/update", "tasks/cancel")
 
@@ -250,5 +251,5 @@ def test_nobody_looks_without_signing_in(tasked: Served, client: Extension) -> N
     headers = {**client.headers("tasks/get"), "Authorization": "Bearer test-admin:wrong"}
     params = {"taskId": handle, "_meta": client.meta}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": params}
-    answer = httpx2.post(tasked.url, headers=headers, json=body)
+    answer = httpx2.post(tasked.url, headers=headers, json=body, verify=WITHOUT_TLS)
     assert answer.status_code == 401

@@ -30,6 +30,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ResourceUpdated, ServerEvent, ToolsListChanged
 
+from tests.mcp.without_tls import WITHOUT_TLS
 from tests.mcp_clients import node
 
 TOOLS_CHANGED = "notifications/tools/list_changed"
@@ -169,7 +170,7 @@ class _AsyncDriver(Driver):
 class PythonSdk(_AsyncDriver):
     """The official Python client; `mode` is legacy, auto or a revision."""
 
-    def __init__(self, endpoint: Endpoint, mode: str, verify: ssl.SSLContext | bool = True) -> None:
+    def __init__(self, endpoint: Endpoint, mode: str, verify: ssl.SSLContext = WITHOUT_TLS) -> None:
         super().__init__()
         self.listening: Future[Any] | None = None  # done when the server has ended a listen stream
         self._endpoint, self._mode, self._verify = endpoint, mode, verify
@@ -231,7 +232,9 @@ class FastMcp(_AsyncDriver):
 
     def _connect(self, closing: ExitStack) -> None:
         transport = StreamableHttpTransport(
-            self._endpoint.url, headers={"Authorization": f"Bearer {self._endpoint.token}"}
+            self._endpoint.url,
+            headers={"Authorization": f"Bearer {self._endpoint.token}"},
+            verify=WITHOUT_TLS,
         )
         client = fastmcp.Client(transport, mode=self._mode, message_handler=self._on_message)
         self._enter(closing, client)

@@ -61,6 +61,10 @@ def run_program(
 
 
 def environment(variables: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The variables of this process with our Node first on the PATH, and those given."""
+    """The variables of this process with our Node first on the PATH, and those given.
+
+    What Node has compiled it keeps: to do that again is a third of the time of most commands.
+    """
     path = f"{NODE.parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    return {**os.environ, "PATH": path, **(variables or {})}
+    compiled = {"NODE_COMPILE_CACHE": str(PACKAGES / ".compiled")}
+    return {**os.environ, **compiled, "PATH": path, **(variables or {})}

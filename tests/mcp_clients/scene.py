@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 
 from tests.live_server import LiveServer
+from tests.mcp.without_tls import WITHOUT_TLS
 from tests.mcp_clients.drivers import RESOURCE_UPDATED, TOOLS_CHANGED, Driver
 
 BOOT = "product/moon-boot-pro"
@@ -50,7 +51,9 @@ def over_http(server: LiveServer) -> Caller:
     def call(verb: str, arguments: dict[str, Any]) -> Any:
         params = {"name": f"sandbar.{verb}", "arguments": arguments}
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        answer = httpx.post(server.url, headers=server.headers, json=body, timeout=30).json()
+        answer = httpx.post(
+            server.url, headers=server.headers, json=body, timeout=30, verify=WITHOUT_TLS
+        ).json()
         assert not answer.get("result", {"isError": True}).get("isError"), answer
         return answer["result"]["structuredContent"]
 

@@ -15,6 +15,7 @@ from fastmcp.exceptions import ToolError
 from fastmcp_tasks import call_tool_task
 
 from tests.live_server import LiveServer
+from tests.mcp.without_tls import WITHOUT_TLS
 from tests.mcp_clients.drivers import HANDSHAKE, STATELESS, TypeScript
 
 pytestmark = pytest.mark.xdist_group("mcp-clients")
@@ -41,7 +42,7 @@ async def _fastmcp(server: LiveServer, *answers: Any) -> AsyncIterator[Any]:
         assert message == ASKS
         return next(given)
 
-    transport = StreamableHttpTransport(server.url, headers=server.headers)
+    transport = StreamableHttpTransport(server.url, headers=server.headers, verify=WITHOUT_TLS)
     async with fastmcp.Client(transport, elicitation_handler=on_question) as client:
         assert client.session.protocol_version == STATELESS
         yield client

@@ -19,6 +19,7 @@ import pytest
 
 from tests.live_server import LiveServer
 from tests.malformed.verdict import faults_logged
+from tests.mcp.without_tls import WITHOUT_TLS
 from tests.seeds.bulk.code import BRAKE
 from tests.seeds.following import asked, begun, ended, moved, told_of
 from tests.seeds.printing import HERE, absent, filled, printed, replaced
@@ -85,7 +86,12 @@ def _sent(block: str, address: str, handle: str) -> Answer:
     headers = dict(line.split(": ", 1) for line in lines)
     headers.setdefault("Authorization", f"Bearer {ACCOUNT}:{KEY}")
     response = httpx.request(
-        method, f"http://{address}{path}", headers=headers, content="{" + body, timeout=PATIENCE_S
+        method,
+        f"http://{address}{path}",
+        headers=headers,
+        content="{" + body,
+        timeout=PATIENCE_S,
+        verify=WITHOUT_TLS,
     )
     return Answer(response.status_code, dict(response.headers), response.text)
 

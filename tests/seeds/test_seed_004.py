@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 import sandbar
+from tests.mcp.without_tls import WITHOUT_TLS
 from tests.seeds.configured import configuration, tools_seen
 from tests.seeds.following import ORDER, begun, begun_order, moved, told_of
 from tests.seeds.printing import HERE, absent, filled, printed, replaced
@@ -355,6 +356,7 @@ def test_what_the_clojure_client_sends(address: str) -> None:
         },
         content='{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}',
         timeout=PATIENCE_S,
+        verify=WITHOUT_TLS,
     )
     assert response.json()["result"]["tools"]
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import httpx
 
+from tests.mcp.without_tls import WITHOUT_TLS
 from tests.seeds.printing import replaced
 
 PRINTED_ADDRESS = "localhost:8080"
@@ -77,7 +78,11 @@ def post(address: str, body: Any, *, token: str | None = TOKEN, path: str = "/mc
         headers["Authorization"] = f"Bearer {token}"
     content = body if isinstance(body, str) else json.dumps(body)
     response = httpx.post(
-        f"http://{address}{path}", content=content, headers=headers, timeout=PATIENCE_S
+        f"http://{address}{path}",
+        content=content,
+        headers=headers,
+        timeout=PATIENCE_S,
+        verify=WITHOUT_TLS,
     )
     return Answer(response.status_code, dict(response.headers), response.text)
 

@@ -11,8 +11,7 @@ that computes, that is nine tenths of the throughput.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
-from itertools import pairwise
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from sandbar.errors import Interrupted
@@ -144,16 +143,23 @@ class Answer(Generic[T]):
                 log_fault("answer.callback-failed", error)
 
 
-def resolve_all(answers: Iterable[tuple[Answer[Any], Any, BaseException | None]]) -> None:
+def resolve_all(answers: list[tuple[Answer[Any], Any, BaseException | None]]) -> None:
     """Give each its answer, and wake the first in line; a second answer is ignored."""
     line: list[Answer[Any]] = []
     others: list[Answer[Any]] = []
-    with _transition:
-        for answer, value, error in answers:
-            if answer._settle(value, error):
-                (line if answer._is_in_line else others).append(answer)
-        for answer, following in pairwise(line):
-            answer._next = following
+    last: Answer[Any] | None = None
+    each = iter(answers)
+    with _transition:  # makes no objects: a collection of garbage could need this very lock
+        for answer, value, error in each:
+            if not answer._settle(value, error):
+                continue
+            if not answer._is_in_line:
+                others.append(answer)
+                continue
+            if last is not None:
+                last._next = answer
+            last = answer
+            line.append(answer)
     for answer in (*line[:1], *others):
         answer._gate.release()
     for answer in (*line, *others):
