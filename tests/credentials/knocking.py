@@ -172,5 +172,7 @@ def open_session(door: Door, token: str) -> Door:
     answer = knock(door, "bare", Knock((bearer(token),), message=greeting, accept=_BOTH))
     opened = replace(door, session=answer.headers["mcp-session-id"])
     ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-    assert knock(opened, "session", Knock((bearer(token),), message=ready)).status == 202
+    answer = knock(opened, "session", Knock((bearer(token),), message=ready))
+    if answer.status != 202:
+        raise AssertionError(answer.body)
     return opened

@@ -159,9 +159,11 @@ def _is_refused(answer: Answer, how: Ending) -> bool:
 @contextmanager
 def guests_of(fleet: Fleet, token: str) -> Iterator[list[Guest]]:
     """A client of each server, with everything open that can be open."""
-    guests = [Guest(server, token) for server in fleet.servers]
+    guests: list[Guest] = []
     try:
-        for guest in guests:
+        for server in fleet.servers:
+            guest = Guest(server, token)
+            guests.append(guest)
             guest.listen()
             assert guest.ask().status == 200
         yield guests
@@ -318,7 +320,7 @@ def _settled(fleet: Fleet, token: str, opened: ExitStack) -> list[Guest]:
         try:
             return opened.enter_context(guests_of(fleet, token))
         except AssertionError as error:
-            if b"Session not found" not in error.args[0]:
+            if "Session not found" not in str(error):
                 raise
     raise AssertionError("its sessions end again and again")
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
 from tests.house import figures
 from tests.house.limits import BROAD_HANDLERS, FIGURES, SOURCE, Figure
+from tests.house.summary import HOUSE_FIGURE, row_of
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
-def test_figure_is_within_its_limit(figure: Figure) -> None:
+def test_figure_is_within_its_limit(
+    figure: Figure, record_property: Callable[[str, object], None]
+) -> None:
+    record_property(HOUSE_FIGURE, row_of(figure))
     guilty = [one for one in figure.places() if not figure.is_size or one.line > figure.limit]
     listing = "\n".join(map(str, guilty))
     assert figure.value() <= figure.limit, f"{figure.name}, at most {figure.limit}:\n{listing}"

@@ -17,6 +17,7 @@ from sandbar.store.api import Store
 from sandbar.store.postgres.install import install
 from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.sqlite.store import SqliteStore
+from tests.kept_postgres import kept_store
 from tests.postgres_server import PostgresServer
 
 
@@ -42,6 +43,10 @@ class Place:
         """Close all that was opened."""
         while self._opened:
             self._opened.pop().close()
+
+    def store_of_tests(self) -> Store:
+        """The database, opened; if it can be, in a store that stays open from test to test."""
+        return self.open() if self.dialect == "sqlite" else kept_store(self.address)
 
 
 @pytest.fixture(scope="session")
@@ -102,7 +107,7 @@ def postgres_place(installed_postgres: str) -> Iterator[Place]:
 @pytest.fixture
 def store(place: Place) -> Store:
     """The database, opened."""
-    return place.open()
+    return place.store_of_tests()
 
 
 @pytest.fixture

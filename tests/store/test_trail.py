@@ -62,7 +62,8 @@ def test_words_that_no_database_takes_are_made_fit(store: Store, ws: int) -> Non
     assert row.surface == "s" * 256
 
 
-def test_numbers_count_up_in_each_workspace_and_never_repeat(store: Store) -> None:
+def test_numbers_count_up_in_each_workspace_and_never_repeat(place: Place) -> None:
+    store = place.open()
     spaces = [new_workspace(store) for _ in range(3)]
     made = [[note(ws, f"{thread}-{n}") for n in range(40) for ws in spaces] for thread in range(6)]
 

@@ -42,7 +42,9 @@ def test_nothing_is_answered_while_the_batch_is_open(store: Store, ws: int) -> N
     assert [future.result(WAIT_S).t for future in futures] == [1, 2, 3]
 
 
-def test_closing_drains_the_queue(store: Store, ws: int, place: Place) -> None:
+def test_closing_drains_the_queue(place: Place) -> None:
+    store = place.open()
+    ws = new_workspace(store)
     gate = Gate(store, ws)
     futures = [store.submit(ws, creating()) for _ in range(300)]
     closing = threading.Thread(target=store.close)
@@ -53,7 +55,9 @@ def test_closing_drains_the_queue(store: Store, ws: int, place: Place) -> None:
     assert place.open().point(ws, 1)[0].t == 300
 
 
-def test_a_closed_store_refuses_politely(store: Store, ws: int) -> None:
+def test_a_closed_store_refuses_politely(place: Place) -> None:
+    store = place.open()
+    ws = new_workspace(store)
     store.close()
     store.close()
     for call in (lambda: store.submit(ws, creating()), lambda: store.point(ws, 1)):
