@@ -16,6 +16,9 @@ _BEGIN_S_MAX = 5.0
 _BEGIN_PAUSE_S = 0.005
 _READER_CACHE_KIB = 40_000
 _WRITER_CACHE_KIB = 64_000
+# 16 MB. Pages that many commits have changed are moved into the file once: the less often, the less
+# work; but who opens the file after a crash reads the log whole.
+_LOG_PAGES = 4_000
 
 
 def open_writer(path: str) -> apsw.Connection:
@@ -28,6 +31,7 @@ def open_writer(path: str) -> apsw.Connection:
             "foreign_keys=ON",
             f"cache_size=-{_WRITER_CACHE_KIB}",
             "trusted_schema=OFF",
+            f"wal_autocheckpoint={_LOG_PAGES}",
         ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
         return connection
