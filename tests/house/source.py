@@ -43,10 +43,12 @@ def modules(tree: Path) -> list[Module]:
     found = []
     known = _module.cache_info().misses
     gc.disable()
-    for path in sorted(tree.rglob("*.py")):
-        state = path.stat()
-        found.append(_module(path, path.relative_to(tree), state.st_mtime_ns, state.st_size))
-    gc.enable()
+    try:
+        for path in sorted(tree.rglob("*.py")):
+            state = path.stat()
+            found.append(_module(path, path.relative_to(tree), state.st_mtime_ns, state.st_size))
+    finally:
+        gc.enable()
     if _module.cache_info().misses > known:
         gc.freeze()  # millions of nodes that stay: whoever looks for garbage later need not care
     return found

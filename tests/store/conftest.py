@@ -17,7 +17,7 @@ from sandbar.store.api import Store
 from sandbar.store.postgres.install import install
 from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.sqlite.store import SqliteStore
-from tests.kept_postgres import kept_store
+from tests.kept_postgres import end_kept_stores, kept_store
 from tests.postgres_server import PostgresServer
 
 
@@ -55,6 +55,7 @@ def installed_admin(postgres_server: PostgresServer) -> Iterator[str]:
     url = postgres_server.create_database()
     install(url)
     yield url
+    end_kept_stores()
     postgres_server.drop_database(url)
 
 

@@ -57,7 +57,9 @@ class _Crowd:
                 answer._gate.release()
 
     def _write(self) -> None:
-        while not self._is_over.wait(0.0002):
+        is_over = False
+        while not is_over:
+            is_over = self._is_over.wait(0.0002)
             with self._lock:
                 batch, self._asked = self._asked, []
             resolve_all([(answer, id(answer), None) for answer in batch if answer.begin()])

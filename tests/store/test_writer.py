@@ -55,6 +55,17 @@ def test_closing_drains_the_queue(place: Place) -> None:
     assert place.open().point(ws, 1)[0].t == 300
 
 
+def test_a_write_that_was_taken_back_is_not_answered_as_done(store: Store, ws: int) -> None:
+    gate = Gate(store, ws)
+    future = store.submit(ws, creating())
+    future._cancelled = True  # so far `cancel` has come when the batch begins
+    gate.open()
+    with pytest.raises(Interrupted) as caught:
+        future.result(WAIT_S)
+    assert caught.value.code == "write.cancelled"
+    assert store.point(ws, 1)[0].t == 0
+
+
 def test_a_closed_store_refuses_politely(place: Place) -> None:
     store = place.open()
     ws = new_workspace(store)

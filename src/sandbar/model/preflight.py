@@ -66,7 +66,7 @@ def _defines(schema: Schema, op: Operation) -> bool:
 
 
 class Elsewhere:
-    """Reads through a short snapshot each, once for all; writes nothing."""
+    """Reads through a short snapshot each what was not looked up ahead; writes nothing."""
 
     def __init__(self, store: Store, ws: int) -> None:
         self._store = store
@@ -99,10 +99,8 @@ class Elsewhere:
 
     def entity(self, id: int) -> Row | None:
         """The current row of an entity."""
-        rows = self._known.rows
-        if id not in rows:
-            rows[id] = self._store.point(self._ws, id)[1]
-        return rows[id]
+        rows = self._known.rows  # which do not grow: large populations pass through here
+        return rows[id] if id in rows else self._store.point(self._ws, id)[1]
 
     def find(self, property: int, key: Key) -> list[int]:
         """Ids of the entities that hold this key now."""

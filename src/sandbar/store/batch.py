@@ -188,6 +188,7 @@ def _plan_items(
     for item in items:
         item.value = item.error = None
         if not item.future.begin():
+            item.error = Interrupted("write.cancelled", "the write was taken back")
             continue
         if item.deadline_s is not None and clock.monotonic_s() > item.deadline_s:
             item.error = Interrupted(

@@ -41,7 +41,8 @@ def open_claimer(path: str) -> apsw.Connection:
     """A connection for writes that may be lost with the power, so they wait for no disk."""
     with translated():
         connection = _open(path)
-        for pragma in ("synchronous=NORMAL", "trusted_schema=OFF"):
+        log = f"wal_autocheckpoint={_LOG_PAGES}"  # no less than the writer, who is to move it
+        for pragma in ("synchronous=NORMAL", "trusted_schema=OFF", log):
             connection.execute(f"PRAGMA {pragma}").fetchall()
         return connection
 
