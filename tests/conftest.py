@@ -41,6 +41,7 @@ _ONE_SERVER_EACH = ("limits", "malformed", "seeds")
 _ONE_SERVER_PER_FILE = ("gate", "mcp")
 _ONE_READING = "test_figures"  # of all files, which takes a while
 _WITH_NODE = ("conformance", "mcp_clients")
+_AT_THE_END = ("model", "verbs")
 _INSTALLING_S_MAX = 600
 
 # No deadline: on two busy cores a slow example says nothing. The gate repeats what it has run.
@@ -77,15 +78,26 @@ def _quick_place() -> Path:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that share a server run in one process, so that each server starts once."""
+    items.sort(key=_turn)
     for item in items:
         folder = item.path.parent.name
-        needs_node = folder in _WITH_NODE or item.path.stem == "test_server_memory"
-        if needs_node and item.get_closest_marker("timeout") is None:
+        if _needs_node(item) and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(_INSTALLING_S_MAX))
         if folder in _ONE_SERVER_EACH:
             item.add_marker(pytest.mark.xdist_group(folder))
         elif folder in _ONE_SERVER_PER_FILE or item.path.stem == _ONE_READING:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+def _turn(item: pytest.Item) -> int:
+    """Clients from npm may still be on the way; small tests at the end keep everybody busy."""
+    if item.path.parent.name in _AT_THE_END:
+        return 2
+    return 1 if _needs_node(item) else 0
+
+
+def _needs_node(item: pytest.Item) -> bool:
+    return item.path.parent.name in _WITH_NODE or item.path.stem == "test_server_memory"
 
 
 def pytest_collection_finish() -> None:
