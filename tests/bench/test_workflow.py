@@ -5,6 +5,8 @@ Speeds are not asserted: on a busy machine they would say nothing. That there ar
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -22,7 +24,7 @@ from bench.workflow.outcome import THREADS, Outcome, Round, Traffic
 from bench.workflow.run import check
 from bench.workflow.traffic import counted
 from tests.bench.running import run_apart, run_here
-from tests.postgres_server import PostgresServer
+from tests.postgres_server import PostgresServer, new_directory
 
 ON_POSTGRES = {"sandbar-postgres", "sandbar-guarded"}
 SANDBAR = ON_POSTGRES | {"sandbar-sqlite"}
@@ -71,23 +73,21 @@ def without_guarded(server: PostgresServer, folder: Path) -> Field:
 
 
 @pytest.fixture
-def shared_server(postgres_server: PostgresServer) -> Iterator[PostgresServer]:
-    """The tests' server, without what a contest leaves there."""
-    yield postgres_server
-    with psycopg.connect(postgres_server.url) as connection:
-        query = "SELECT datname FROM pg_database WHERE starts_with(datname, 'bench_')"
-        names = [name for (name,) in connection.execute(query)]
-    for name in names:
-        postgres_server.drop_database(postgres_server.url_of(name))
+def own_server() -> Iterator[PostgresServer]:
+    """One that nobody else uses: how much it computes is measured."""
+    directory = new_directory(Path(os.environ["PYTEST_DEBUG_TEMPROOT"]))
+    with PostgresServer(directory) as server:
+        yield server
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 def test_a_tiny_run_measures_us(
     tmp_path: Path,
-    shared_server: PostgresServer,
+    own_server: PostgresServer,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("bench.workflow.run.PostgresServer", lambda: nullcontext(shared_server))
+    monkeypatch.setattr("bench.workflow.run.PostgresServer", lambda: nullcontext(own_server))
     monkeypatch.setattr("bench.workflow.run.line_up", without_guarded)
     file = tmp_path / "results.json"
     results, printed = run_here(file, capsys, monkeypatch, "--only", "workflow")

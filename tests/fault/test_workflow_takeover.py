@@ -156,7 +156,7 @@ class Scene:
                     left.discard(id)
             return not left
 
-        wait_for(all_are_taken, FROZEN_TAKEN_WITHIN_S)
+        wait_for(all_are_taken)  # whether that was late is judged afterwards, and tried again
 
     def _all_done(self) -> bool:
         return not self.db.workflows.active("work/long", limit=1)[0]
