@@ -11,9 +11,9 @@ class Settings(NamedTuple):
     rounds: int = 9
     read_seconds: float = 0.15
     inputs: int = 20_000
-    creates_per_round: int = 300
-    creates_per_thread: int = 40
-    bulk_per_round: int = 2  # transactions of 1,000
+    creates_per_round: int = 600
+    creates_per_thread: int = 80
+    bulk_per_round: int = 6  # transactions of 1,000: each round moves the log of both
     past_small: int = 2_000  # items with a past, apart from a population that is too small
     past_large: int = 20_000  # items with a past, inside a population
     past_operations: int = 200  # per transaction that changes them

@@ -24,6 +24,7 @@ _BATCHES_BEFORE_PAUSE = 10
 _PAUSE_S = 0.002
 _GATHER_S_MAX = 0.002
 _SILENCE_S = 0.0003  # whoever has not come by then does something else
+_RETURN_S = 0.00002  # how long each of many takes to return, one after the other
 
 _thread = threading.local()
 
@@ -71,6 +72,7 @@ class Writer:
         self._busy: set[int] = set()
         self._last_size: dict[int, int] = {}
         self._gathering: dict[int, tuple[int, threading.Event]] = {}
+        self._idle = 0  # workers that wait for work
         self._closing = False
         self._yields = yields
         self._local = threading.local()
@@ -96,6 +98,8 @@ class Writer:
             if ws not in self._busy and len(queue) == 1:
                 self._ready.append(ws)
                 self._condition.notify()
+                if not self._idle:
+                    self._stop_gathering()  # this one need not wait for those who may return
             elif ws in self._gathering and len(queue) >= self._gathering[ws][0]:
                 self._gathering[ws][1].set()
 
@@ -108,6 +112,7 @@ class Writer:
         """Drain the queues, then stop."""
         with self._condition:
             self._closing = True
+            self._stop_gathering()
             self._condition.notify_all()
         for thread in self._threads:
             thread.join()
@@ -122,7 +127,9 @@ class Writer:
         while (taken := self._take()) is not None:
             ws, items = taken
             self._run(connector, ws, items)
-            batches = batches + 1 if self._release(ws) else 0
+            batches = batches + 1 if self._is_behind(ws) else 0
+            self._gather(ws)
+            self._release(ws)
             if self._yields and batches >= _BATCHES_BEFORE_PAUSE:
                 # SQLite has no queue for its lock: without a pause other processes starve.
                 clock.pause_s(_PAUSE_S)
@@ -130,10 +137,12 @@ class Writer:
         connector.close()
 
     def _run(self, connector: Connector, ws: int, items: list[Item]) -> None:
+        def committed(t: int) -> None:
+            self._expect(ws, len(items))
+            self._committed(ws, t)
+
         try:
-            run_batch(
-                lambda: connector.begin(ws), items, self._enter, lambda t: self._committed(ws, t)
-            )
+            run_batch(lambda: connector.begin(ws), items, self._enter, committed)
         except BaseException as error:  # noqa: BLE001 - the writer outlives any defect in a batch
             fault_id = log_fault("writer.batch-failed", error)
             connector.reset()
@@ -147,7 +156,9 @@ class Writer:
             while not self._ready:
                 if self._closing:
                     return None
+                self._idle += 1
                 self._condition.wait()
+                self._idle -= 1
             ws = self._ready.popleft()
             self._busy.add(ws)
         self._gather(ws)
@@ -160,36 +171,53 @@ class Writer:
             self._last_size[ws] = len(items)
             return ws, items
 
+    def _expect(self, ws: int, answered: int) -> None:
+        """Note who may take part in the next batch, before anybody can have come back."""
+        with self._condition:
+            self._last_size[ws] = answered + len(self._queues[ws])
+
+    def _is_behind(self, ws: int) -> bool:
+        """Whether there is more work than this batch was."""
+        with self._condition:
+            return bool(self._queues[ws] or self._ready)
+
     def _gather(self, ws: int) -> None:
-        """Let those who were answered together come back together.
+        """Let those who were answered together come back together, before anybody is served.
 
         Without this the first of many threads to return gets a batch of its own, while the
-        others fight the writer for the interpreter: a third of the throughput.
+        others fight the writer for the interpreter: a third of the throughput. A writer that
+        waits before the first returns is not woken by it; one who returns late is waited with.
         """
         with self._condition:
             expected = min(self._last_size.get(ws, 1), BATCH_ITEMS_MAX)
             queue = self._queues[ws]
-            if expected <= 1 or len(queue) >= expected or queue[0].alone or self._closing:
+            is_alone = bool(queue) and queue[0].alone
+            if expected <= 1 or len(queue) >= expected or is_alone or self._ready or self._closing:
                 return
             gathered = threading.Event()
             self._gathering[ws] = (expected, gathered)
         deadline_s, come = clock.monotonic_s() + _GATHER_S_MAX, -1
+        patience_s = _SILENCE_S + expected * _RETURN_S
         while come < len(queue) and clock.monotonic_s() < deadline_s:
             come = len(queue)
-            if gathered.wait(_SILENCE_S):
+            if gathered.wait(patience_s):
                 break
+            patience_s = _SILENCE_S
         with self._condition:
             del self._gathering[ws]
+            if queue:
+                self._last_size[ws] = len(queue)  # nobody else is waited for
 
-    def _release(self, ws: int) -> bool:
-        """Give the workspace back to the queue; True if more work is waiting anywhere."""
+    def _stop_gathering(self) -> None:
+        for _, gathered in self._gathering.values():
+            gathered.set()
+
+    def _release(self, ws: int) -> None:
+        """Give the workspace back to the queue."""
         with self._condition:
             self._busy.discard(ws)
             if self._queues[ws]:
-                # Those who came too late for the batch take part in the next, besides the others.
-                self._last_size[ws] += len(self._queues[ws])
                 self._ready.append(ws)
                 self._condition.notify()
             else:
                 del self._queues[ws]
-            return bool(self._ready)
