@@ -1,7 +1,7 @@
 # One verb each. The environment is .venv; everything that is missing is set up on the way.
 
 PYTHON ?= python3
-WORKERS ?= 2
+WORKERS ?= 3
 # Groups in one process each, everything in the order that tests/conftest.py gives it.
 IN_TURN := --dist loadgroup --no-loadscope-reorder
 BIN := .venv/bin

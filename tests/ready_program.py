@@ -8,8 +8,10 @@ folder, standard streams and signals; `tests/cli/test_program.py` starts it from
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
+import selectors
 import signal
 import socket
 import subprocess
@@ -24,10 +26,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, NoReturn, cast
 
+import typer.main
+
 ROOT = Path(__file__).parents[1]
 
 _REQUEST_BYTES_MAX = 1 << 17
-_LOADED = ("sandbar.database", "sandbar.app", "sandbar.cli.main", "sandbar.cli.serving")
+_LOADED = (
+    "sandbar.database", "sandbar.app", "sandbar.cli.main", "sandbar.cli.serving",
+    "sandbar.cli.checks", "sandbar.cli.problems", "sandbar.cli.showing", "typer._adapters",
+    "typer.rich_utils", "rich._emoji_codes", "rich.progress",
+)  # fmt: skip
 _HOW_OFTEN_S = 1.0  # the nursery looks whether those whom it serves are there
 
 
@@ -156,37 +164,61 @@ def _nursery() -> str:
 
 
 def _serve(listener: socket.socket) -> None:
+    _make_ready()
+    parent = os.getppid()
+    with selectors.DefaultSelector() as watched:
+        watched.register(listener, selectors.EVENT_READ)
+        while os.getppid() == parent:
+            for key, _ in watched.select(_HOW_OFTEN_S):
+                if key.fileobj is listener:
+                    _begin(watched, listener.accept()[0])
+                else:
+                    _say_how_it_ended(watched, key)
+
+
+def _make_ready() -> None:
+    """Load the program and build its commands; what is there is garbage to nobody who follows.
+
+    A look through it for garbage would copy it for each of them.
+    """
     for name in _LOADED:
         import_module(name)
-    parent = os.getppid()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # those who watch are not waited for
-    listener.settimeout(_HOW_OFTEN_S)
-    while os.getppid() == parent:
-        try:
-            channel, _ = listener.accept()
-        except TimeoutError:
-            continue
-        if os.fork() == 0:
-            listener.close()
-            _watch(channel)
-        channel.close()
+    typer.main.get_command = cache(typer.main.get_command)
+    typer.main.get_command(import_module("sandbar.cli.main").app)
+    gc.collect()
+    gc.freeze()
 
 
-def _watch(channel: socket.socket) -> NoReturn:
-    """Start a process, say which one it is, and when it has ended, how."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    channel.settimeout(None)
+def _begin(watched: selectors.BaseSelector, channel: socket.socket) -> None:
+    """Start a process and say which one it is."""
     request, ends, _, _ = socket.recv_fds(channel, _REQUEST_BYTES_MAX, 2)
     pid = os.fork()
     if pid == 0:
+        _let_go(watched)
         channel.close()
         _become(*json.loads(request), *ends)
     for end in ends:
         os.close(end)
     _told(channel, str(pid))
+    watched.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, channel))
+
+
+def _let_go(watched: selectors.BaseSelector) -> None:
+    """Close, in a new process, what belongs to the nursery and to the others."""
+    for key in list(watched.get_map().values()):
+        os.close(key.fd)
+        if key.data is not None:
+            key.data[1].close()
+    watched.close()
+
+
+def _say_how_it_ended(watched: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
+    pid, channel = key.data
+    watched.unregister(key.fileobj)
+    os.close(key.fd)
     _, status = os.waitpid(pid, 0)
     _told(channel, str(os.waitstatus_to_exitcode(status)))
-    os._exit(0)
+    channel.close()
 
 
 def _told(channel: socket.socket, text: str) -> None:

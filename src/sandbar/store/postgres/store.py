@@ -35,6 +35,7 @@ from sandbar.store.writer import refuse_on_writer
 
 _WRITERS = 3
 _APPENDERS_MAX = 6
+_FOUNDERS_MAX = 2
 
 
 class PostgresStore(OpenStore):
@@ -51,6 +52,7 @@ class PostgresStore(OpenStore):
         self.jobs = PostgresJobs(url)
         numbers = Numbers()
         self._appenders = Pool(url, open_claimer, _APPENDERS_MAX)
+        self._founders = Pool(url, open_writer, _FOUNDERS_MAX)  # of workspaces
         self.trail = self.key_uses = PostgresTrail(numbers, self._pool, self._appenders)
         self.buckets = PostgresBuckets(self._appenders)
         self._crier = Crier(url)
@@ -76,9 +78,7 @@ class PostgresStore(OpenStore):
 
     def create_workspace(self, name: str) -> int:
         """Make an empty workspace, unless there is one of that name."""
-        refuse_event_loop()
-        with translated(), open_writer(self._url) as connection:
-            connection.execute(QUERIES.create_workspace, (name, secrets.randbits(52)))
+        self._founders.one_row(None, QUERIES.create_workspace, (name, secrets.randbits(52)))
         ws = self.workspace(name)
         assert ws is not None
         return ws
@@ -165,6 +165,7 @@ class PostgresStore(OpenStore):
         self._crier.close()
         self.jobs.close()
         self._appenders.close()
+        self._founders.close()
         self._pool.close()
 
 
