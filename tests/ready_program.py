@@ -184,7 +184,9 @@ def _make_ready() -> None:
     for name in _LOADED:
         import_module(name)
     typer.main.get_command = cache(typer.main.get_command)
-    typer.main.get_command(import_module("sandbar.cli.main").app)
+    main = import_module("sandbar.cli.main")
+    for word in ("", *main.COMMANDS):
+        typer.main.get_command(main.program(word))
     gc.collect()
     gc.freeze()
 

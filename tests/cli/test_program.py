@@ -14,8 +14,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import sandbar
+from sandbar.cli.main import program
 from sandbar.store.postgres.store import PostgresStore
 from tests.cli.program import PROGRAM, environment, run, run_well
 
@@ -207,3 +209,16 @@ def test_migrate_prepares_a_database_that_opens(fresh_postgres: str) -> None:
     assert refused.returncode == 1, "a superuser is not bound by row-level security"
     assert "fail  database" in refused.stdout
     assert json.dumps("pw-of-cli")[1:-1] not in lines
+
+
+@pytest.mark.parametrize("word", ["serve", "account", "demo-server"])
+def test_a_program_with_one_command_helps_like_the_whole(word: str) -> None:
+    alone, among_all = (
+        CliRunner().invoke(program(first), [word, "--help"]).output for first in (word, "")
+    )
+    assert alone == among_all
+    assert f"sandbar {word}" in alone or f"root {word}" in alone
+
+
+def test_a_wrong_word_is_answered_by_the_whole_program() -> None:
+    assert "Did you mean 'backup'" in CliRunner().invoke(program("bakup"), ["bakup"]).output

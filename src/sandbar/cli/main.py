@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from functools import cache
 from typing import Annotated
 
 import typer
@@ -28,30 +30,48 @@ from sandbar.cli.watch import watch
 from sandbar.cli.workspace import workspace_app
 from sandbar.errors import Problem
 
-app = typer.Typer(
-    name="sandbar",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command()(serve)
-app.add_typer(account_app, name="account")
-app.add_typer(key_app, name="key")
-app.add_typer(workspace_app, name="workspace")
-app.command()(connect)
-app.command()(call)
-app.add_typer(pack_app, name="pack")
-app.add_typer(audit_app, name="audit")
-app.add_typer(project_app, name="project")
-app.command()(backup)
-app.command()(restore)
-app.command()(watch)
-app.command()(doctor)
-app.command()(stdio)
-app.command()(migrate)
-app.command()(demo)
-app.command()(demo_server)
+COMMANDS: dict[str, Callable[..., None] | typer.Typer] = {
+    "serve": serve,
+    "account": account_app,
+    "key": key_app,
+    "workspace": workspace_app,
+    "connect": connect,
+    "call": call,
+    "pack": pack_app,
+    "audit": audit_app,
+    "project": project_app,
+    "backup": backup,
+    "restore": restore,
+    "watch": watch,
+    "doctor": doctor,
+    "stdio": stdio,
+    "migrate": migrate,
+    "demo": demo,
+    "demo-server": demo_server,
+}
+
+
+@cache
+def program(word: str) -> typer.Typer:
+    """The program for whoever begins with this word: with that command, or else with all of them.
+
+    To build the parsers of all commands takes longer than most of them take to run.
+    """
+    app = typer.Typer(
+        name="sandbar",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(sandbar)
+    for name in [word] if word in COMMANDS else COMMANDS:
+        command = COMMANDS[name]
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
+    return app
 
 
 def _print_version(is_wanted: bool) -> None:
@@ -60,7 +80,6 @@ def _print_version(is_wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def sandbar(
     version: Annotated[
         bool,
@@ -78,7 +97,7 @@ def main() -> None:
     Exit codes: 0 done, 1 a problem (said without a traceback), 2 wrong usage, 130 Ctrl-C.
     """
     try:
-        app()
+        program(sys.argv[1] if len(sys.argv) > 1 else "")()
     except Problem as problem:
         from sandbar.cli.problems import print_problem
 
