@@ -4,6 +4,7 @@
 `postgres_server` the server itself
 `fresh_postgres`  the address of an empty database of its own, dropped after the test
 `shared_postgres` the address of one with our tables, for tests with workspaces of their own
+`superusers_postgres` the superuser's address of the same database
 `say`             prints a figure, also in the closing report
 `seed`            what every random choice of a test comes from; it is printed
 """
@@ -19,6 +20,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import settings
@@ -174,6 +176,12 @@ def shared_postgres(postgres_server: PostgresServer) -> Iterator[str]:
     yield install(url)
     end_kept_stores()
     postgres_server.drop_database(url)
+
+
+@pytest.fixture(scope="session")
+def superusers_postgres(postgres_server: PostgresServer, shared_postgres: str) -> str:
+    """The superuser's address of that database."""
+    return postgres_server.url_of(urlsplit(shared_postgres).path.removeprefix("/"))
 
 
 @pytest.fixture

@@ -12,36 +12,38 @@ import pytest
 
 from sandbar.model import Workspace
 from sandbar.store.api import Store
-from sandbar.store.postgres.install import install
 from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.sqlite.store import SqliteStore
+from tests.access.kept_world import KeptWorld, Make
 from tests.access.world import World
 from tests.kept_postgres import kept_store
-from tests.postgres_server import PostgresServer
 
 
 class Place:
-    """A database that can be opened more than once, as other processes would."""
+    """A database that this process has open, and another one too."""
 
-    def __init__(self, dialect: str, address: str) -> None:
+    def __init__(self, dialect: str, address: str, neighbour: Store | None = None) -> None:
+        """The neighbour is a store that is open already, as another process has it."""
         self.dialect = dialect
         self.address = address
         self.name = f"test-{uuid4()}"
+        self._neighbour = neighbour
         self._opened: list[Store] = []
 
     def store(self) -> Store:
-        """Open it once more."""
-        kind = SqliteStore if self.dialect == "sqlite" else PostgresStore
-        store: Store = kind(self.address)
+        """The database, as another process has it open."""
+        if self._neighbour is not None:
+            return self._neighbour
+        store = SqliteStore(self.address)
         self._opened.append(store)
         return store
 
     def workspace(self, name: str | None = None) -> Workspace:
-        """A workspace, over a connection of its own."""
+        """A workspace, as another process has it: over none of our connections."""
         return Workspace.open(self.store(), name or self.name)
 
     def workspace_of_tests(self) -> Workspace:
-        """The new workspace; if it can be, in a store that stays open from test to test."""
+        """The new workspace, as this process has it."""
         if self.dialect == "sqlite":
             return self.workspace()
         return Workspace.open(kept_store(self.address), self.name)
@@ -52,16 +54,26 @@ class Place:
             self._opened.pop().close()
 
 
+@pytest.fixture(scope="session")
+def neighbour(shared_postgres: str) -> Iterator[Store]:
+    """Another process at the database of all tests; to connect anew in each takes too long."""
+    with closing(PostgresStore(shared_postgres)) as store:
+        yield store
+
+
+def place_of_kind(request: pytest.FixtureRequest, dialect: str, folder: Path) -> Place:
+    """A database of that kind; a file is in the folder."""
+    if dialect == "sqlite":
+        return Place(dialect, str(folder / "test.db"))
+    address: str = request.getfixturevalue("shared_postgres")
+    return Place(dialect, address, request.getfixturevalue("neighbour"))
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """A database of each kind in turn."""
-    if request.param == "sqlite":
-        address = str(tmp_path / "test.db")
-    else:
-        address = request.getfixturevalue("shared_postgres")
-    place = Place(request.param, address)
-    yield place
-    place.close()
+    with closing(place_of_kind(request, request.param, tmp_path)) as place:
+        yield place
 
 
 @pytest.fixture
@@ -70,32 +82,30 @@ def workspace(place: Place) -> Workspace:
     return place.workspace_of_tests()
 
 
+def world_in_file(folder: Path, make: Make) -> tuple[Path, World]:
+    """A new world, and the file that it is in."""
+    path = folder / "world.db"
+    with closing(SqliteStore(str(path))) as store:
+        return path, make(Workspace.open(store, "main"), "main")
+
+
 @pytest.fixture(scope="session")
 def sqlite_world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, World]:
     """A world in a file that each test copies: to make one takes long."""
-    path = tmp_path_factory.mktemp("world") / "world.db"
-    with closing(SqliteStore(str(path))) as store:
-        return path, World(Workspace.open(store, "main"), "main")
+    return world_in_file(tmp_path_factory.mktemp("world"), World)
 
 
 @pytest.fixture(scope="session")
-def postgres_world(postgres_server: PostgresServer) -> tuple[str, World]:
-    """The same in a PostgreSQL database, at its superuser's address."""
-    url = postgres_server.create_database()
-    with closing(PostgresStore(install(url))) as store:
-        return url, World(Workspace.open(store, "main"), "main")
+def kept_postgres_world(shared_postgres: str, superusers_postgres: str) -> Iterator[KeptWorld]:
+    """The same in that database, where each test finds it as it was made."""
+    with closing(KeptWorld(shared_postgres, superusers_postgres)) as kept:
+        yield kept
 
 
 @pytest.fixture
-def copied_postgres_world(
-    postgres_server: PostgresServer, postgres_world: tuple[str, World]
-) -> Iterator[World]:
-    """A copy of that database."""
-    template, world = postgres_world
-    url = postgres_server.create_database(template=template)
-    with closing(PostgresStore(install(url))) as store:
-        yield world.copied(Workspace.open(store, "main"))
-    postgres_server.drop_database(url)
+def copied_postgres_world(kept_postgres_world: KeptWorld) -> World:
+    """That world, put back."""
+    return kept_postgres_world.anew()
 
 
 @pytest.fixture

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import sandbar
@@ -13,12 +15,21 @@ BOOTS = "zorp/Boot"  # what the class-limited key is limited to
 CUSTOM = "shop/stockkeeper"
 
 
-def opened(path: Path | str) -> sandbar.Database:
-    """A database with the pack zorp and everything of access."""
-    db = sandbar.open(path)
-    db.load_pack("zorp")
-    install_access(db.workspace)
-    return db
+def opened(path: Path) -> sandbar.Database:
+    """A new database with the pack zorp and everything of access."""
+    path.write_bytes(_ready_made())
+    return sandbar.open(path)
+
+
+@cache
+def _ready_made() -> bytes:
+    """The file of such a database: to load the pack takes longer than most tests do."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "shop.db"
+        with sandbar.open(path) as db:
+            db.load_pack("zorp")
+            install_access(db.workspace)
+        return path.read_bytes()
 
 
 def make_role(

@@ -116,15 +116,27 @@ def _expected_of_change(who: str, name: str, target: str) -> str:
 
 
 class Cells:
-    """Real things to try verbs on; what a verb may break is made anew for every cell."""
+    """Real things to try verbs on; what a verb may have broken is made anew for the next cell."""
 
     def __init__(self, db: sandbar.Database, admin: Caller) -> None:
         self.db = db
         self._admin = admin
         self._kept: dict[tuple[str, str], Any] = {}
+        self._spared: dict[tuple[str, str], dict[str, Any]] = {}
 
     def arguments(self, verb: Verb, target: str) -> dict[str, Any]:
         """What to call a verb with, so that it is about the target."""
+        spared = self._spared.pop((verb.name, target), None)
+        return self._new_arguments(verb, target) if spared is None else spared
+
+    def spare(self, verb: Verb, target: str, arguments: dict[str, Any]) -> None:
+        """Let the next who tries have them: a refusal must have left everything as it was.
+
+        If it has not, the next one is told something that the design does not say.
+        """
+        self._spared[verb.name, target] = arguments
+
+    def _new_arguments(self, verb: Verb, target: str) -> dict[str, Any]:
         name = verb.name
         if name in BY_ENTITY:
             more: dict[str, dict[str, Any]] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -200,13 +199,17 @@ def test_what_is_over_is_refused(given: str) -> None:
     assert refusal(expiry_text, given).code == "expiry.past"
 
 
-def test_an_expired_key_is_refused_and_may_be_minted_anew(workspace: Workspace) -> None:
-    soon = datetime.now(UTC) + timedelta(seconds=0.5)
-    made = mint(workspace, "brief", expires_at=soon.isoformat())
+def test_an_expired_key_is_refused_and_may_be_minted_anew(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = clock.now_us() + 3_600_000_000
+    made = mint(workspace, "brief", expires_at=clock.instant_text(end))
     houses = Houses(lambda _: workspace, "main")
-    assert sign_in(houses, f"Bearer {made.token}").principal == "user/owner"
-    while clock.now_us() < clock.instant_us(soon):
-        clock.pause_s(0.05)
+    for moment in (clock.now_us(), end - 1):
+        monkeypatch.setattr(clock, "now_us", lambda moment=moment: moment)
+        assert sign_in(houses, f"Bearer {made.token}").principal == "user/owner"
+        assert [key.state for key in list_keys(workspace)] == ["active"]
+    monkeypatch.setattr(clock, "now_us", lambda: end)
     with pytest.raises(Unauthenticated):
         sign_in(houses, f"Bearer {made.token}")
     assert [key.state for key in list_keys(workspace)] == ["expired"]
@@ -218,7 +221,7 @@ def test_an_expired_key_is_refused_and_may_be_minted_anew(workspace: Workspace) 
 
 
 def test_a_rotated_key_is_the_same_key_with_another_secret(place: Place) -> None:
-    workspace = place.workspace()
+    workspace = place.workspace_of_tests()
     made = mint(workspace, "ci", verbs=["entity.*"], expires_at="30d")
     houses = Houses(lambda _: workspace, place.name)
     assert sign_in(houses, f"Bearer {made.token}").key == "ci"
@@ -234,7 +237,7 @@ def test_a_rotated_key_is_the_same_key_with_another_secret(place: Place) -> None
 
 
 def test_a_key_is_revoked_by_name_by_its_beginning_or_whole(place: Place) -> None:
-    workspace = place.workspace()
+    workspace = place.workspace_of_tests()
     houses = Houses(lambda _: workspace, place.name)
     for name in ("one", "two", "three"):
         made = mint(workspace, name)
@@ -248,7 +251,7 @@ def test_a_key_is_revoked_by_name_by_its_beginning_or_whole(place: Place) -> Non
 
 
 def test_what_is_no_key_is_not_repeated(place: Place) -> None:
-    workspace = place.workspace()
+    workspace = place.workspace_of_tests()
     mint(workspace, "laptop")
     problem = refusal(revoke_key, workspace, "lapto")
     assert isinstance(problem, NotFound)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,18 @@ ADMIN, WRITER, READER = (
 )
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[sandbar.Database]:
-    with sandbar.open(tmp_path / "calls.db") as db:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the pack, which each test copies."""
+    path = tmp_path_factory.mktemp("calls") / "made.db"
+    with sandbar.open(path) as db:
         db.load_pack("zorp")
+    return path
+
+
+@pytest.fixture
+def db(tmp_path: Path, made: Path) -> Iterator[sandbar.Database]:
+    with sandbar.open(shutil.copy(made, tmp_path / "calls.db")) as db:
         yield db
 
 

@@ -55,6 +55,8 @@ def test_every_cell_is_as_the_design_says(
     for who, verb, target in product(callers, verbs, TARGETS):
         arguments = cells.arguments(verb, target)
         came = outcome(shop, callers[who], verb, arguments)
+        if not came.startswith(IN):
+            cells.spare(verb, target, arguments)
         wanted = expected(who, verb, target)
         is_right = came == wanted or (
             wanted == IN and came.startswith(IN) and verb.name in ELSE_WRONG

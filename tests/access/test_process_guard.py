@@ -5,7 +5,8 @@ A process that could be edited by hand would be no witness of what happened.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ import pytest
 import sandbar
 from sandbar.access import Caller, Role, effects_guard
 from sandbar.errors import Forbidden, Problem
+from sandbar.model import Workspace
 from sandbar.verbs import Context, base_catalogue, dispatch
 from sandbar.workflow import Workflows
+from tests.access.conftest import world_in_file
+from tests.access.kept_world import KeptWorld
 from tests.access.world import World
 
 SPEC: dict[str, Any] = {
@@ -35,15 +39,41 @@ SPEC: dict[str, Any] = {
 }
 
 
+def workflows_of(world: World) -> Workflows:
+    return Workflows(world.workspace, effects_guard=effects_guard(world.name))
+
+
+def world_with_process(workspace: Workspace, name: str) -> World:
+    """A world in which somebody has begun a process about an item."""
+    world = World(workspace, name)
+    workflows = workflows_of(world)
+    workflows.define(SPEC, principal="ann")
+    workflows.start("shop/way", "item/one", principal="ann")
+    return world
+
+
+@pytest.fixture(scope="module")
+def sqlite_world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, World]:
+    """What each test copies here."""
+    return world_in_file(tmp_path_factory.mktemp("process"), world_with_process)
+
+
+@pytest.fixture(scope="module")
+def kept_postgres_world(shared_postgres: str, superusers_postgres: str) -> Iterator[KeptWorld]:
+    """What is put back for each test here."""
+    with closing(KeptWorld(shared_postgres, superusers_postgres, world_with_process)) as kept:
+        yield kept
+
+
 class Scene:
     """A process about an item, and everybody who might want to edit it."""
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.workspace = world.workspace
-        self.workflows = Workflows(world.workspace, effects_guard=effects_guard(world.name))
-        self.workflows.define(SPEC, principal="ann")
-        self.process = self.workflows.start("shop/way", "item/one", principal="ann").process_id
+        self.workflows = workflows_of(world)
+        (process,) = self.workspace.query("workflow/Process").items
+        self.process = process.entity_id
         self.other = self.workspace.get("item/desk").entity_id
         definition = self.workspace.get("shop/way")
         (row,) = self.workspace.query("workflow/History").items

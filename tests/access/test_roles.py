@@ -309,7 +309,7 @@ def test_how_often_is_said_by_the_key_else_the_owner_else_the_role(db: sandbar.D
 def old_workspace(place: Place) -> tuple[Workspace, str, str]:
     """A workspace as the version before this one made it, with an account of each kind."""
     definitions = msgspec.json.decode(OLD.read_bytes())
-    workspace = place.workspace()
+    workspace = place.workspace_of_tests()
     workspace.define(definitions["properties"], definitions["classes"], principal="sandbar")
     token = mint_key()
 

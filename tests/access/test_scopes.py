@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,12 @@ class Shop:
         self.admin = account(db, "ada", "admin")
         self.key = key(db, "orders", "ada", classes=["order/Order"])
 
+    def copied(self, db: sandbar.Database) -> Shop:
+        """The same shop in a copy of its database."""
+        other = copy(self)
+        other.db = db
+        return other
+
     def call(self, verb: str, caller: Caller | None = None, /, **arguments: Any) -> Any:
         """What the limited key is answered, as plain JSON."""
         given = {name.rstrip("_").replace("_", "-"): value for name, value in arguments.items()}
@@ -80,10 +88,19 @@ class Shop:
         return caught.value
 
 
+@pytest.fixture(scope="module")
+def made_shop(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Shop]:
+    """A shop in a file that each test copies."""
+    path = tmp_path_factory.mktemp("scopes") / "made.db"
+    with opened(path) as db:
+        return path, Shop(db)
+
+
 @pytest.fixture
-def shop(tmp_path: Path) -> Iterator[Shop]:
-    with opened(tmp_path / "scopes.db") as db:
-        yield Shop(db)
+def shop(tmp_path: Path, made_shop: tuple[Path, Shop]) -> Iterator[Shop]:
+    path, made = made_shop
+    with sandbar.open(shutil.copy(path, tmp_path / "scopes.db")) as db:
+        yield made.copied(db)
 
 
 def test_within_its_classes_the_key_does_all_that_its_owner_may(shop: Shop) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import statistics
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -22,7 +24,7 @@ from sandbar.access import (
 )
 from sandbar.errors import Forbidden, Problem, TooMany, Unauthenticated
 from sandbar.model import Workspace
-from tests.access.conftest import Place
+from tests.access.conftest import Place, place_of_kind
 
 KEY = "super-secret-mcp-key"
 TOKEN = f"Bearer claude:{KEY}"
@@ -35,6 +37,27 @@ def houses(place: Place, workspace: Workspace) -> Houses:
     return Houses(
         lambda name: workspace if name == place.name else place.workspace(name), place.name
     )
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def settled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Workspace, str]]:
+    """A workspace with that account, for those who only sign in, and its name."""
+    folder = tmp_path_factory.mktemp("settled")
+    with closing(place_of_kind(request, request.param, folder)) as place:
+        workspace = place.workspace_of_tests()
+        add_account(workspace, "claude", KEY)
+        yield workspace, place.name
+
+
+@pytest.fixture
+def door(settled: tuple[Workspace, str]) -> Iterator[Houses]:
+    """Where they sign in: nobody has before, and all is as before when they have."""
+    workspace, name = settled
+    t = workspace.last_t()
+    yield Houses(lambda _: workspace, name)
+    assert workspace.last_t() == t, "something was written"
 
 
 def refusal(houses: Houses, header: str | None) -> Problem:
@@ -57,15 +80,15 @@ def account_id(workspace: Workspace, name: str = "claude") -> int:
         f"Bearer :service/claude:{KEY}",
     ],
 )
-def test_a_service_and_its_key(houses: Houses, workspace: Workspace, header: str) -> None:
-    caller = sign_in(houses, header)
+def test_a_service_and_its_key(door: Houses, settled: tuple[Workspace, str], header: str) -> None:
+    caller, id = sign_in(door, header), account_id(settled[0])
     assert (caller.principal, caller.role) == ("service/claude", "writer")
-    assert (caller.workspace, caller.account_id) == (houses.default, account_id(workspace))
+    assert (caller.workspace, caller.account_id) == (door.default, id)
     assert (caller.via, caller.key_id, caller.limit) == ("service-key", None, None)
     assert caller.rights == Caller("x", "writer", "x").rights
     assert not caller.is_operator
-    assert account_id(workspace) in {id for id, _ in caller.rests_on}
-    assert sign_in(houses, header) == caller
+    assert id in dict(caller.rests_on)
+    assert sign_in(door, header) == caller
 
 
 @pytest.mark.parametrize(
@@ -93,8 +116,8 @@ def test_a_service_and_its_key(houses: Houses, workspace: Workspace, header: str
         ("Bearer sk-", "auth.unknown", "invalid token"),
     ],
 )
-def test_what_can_be_wrong(houses: Houses, header: str | None, code: str, message: str) -> None:
-    problem = refusal(houses, header)
+def test_what_can_be_wrong(door: Houses, header: str | None, code: str, message: str) -> None:
+    problem = refusal(door, header)
     assert isinstance(problem, Unauthenticated)
     assert (problem.code, problem.message) == (code, message)
 

@@ -24,6 +24,7 @@ from sandbar.access import (
 from sandbar.errors import Conflict, Forbidden, Incorrect, NotFound, Problem, Unauthenticated
 from sandbar.model import Workspace
 from tests.access.conftest import Place
+from tests.kept_postgres import open_for_tests
 
 
 class Scene:
@@ -54,7 +55,7 @@ class Scene:
 @pytest.fixture
 def scene(place: Place) -> Iterator[Scene]:
     """A database, open as a server has it."""
-    with sandbar.open(place.address, place.name) as db:
+    with open_for_tests(place.address, place.name) as db:
         yield Scene(db, place)
 
 

@@ -17,7 +17,7 @@ from sandbar.access import (
     sign_in,
 )
 from sandbar.errors import Problem
-from sandbar.model import Workspace
+from sandbar.model import Entity, Workspace
 
 PROPERTIES: dict[str, dict[str, Any]] = {
     "shop/name": {"dt/range": "db.type/string"},
@@ -91,19 +91,19 @@ class World:
 
     def treasure(self) -> dict[str, Any]:
         """All that belongs to admins: accounts, their hashes, definitions, who can sign in."""
-        ws = self.workspace
-        accounts = ws.query("auth/Principal", limit=1000).items
-        schema = ws.schema()
-        definitions = (
-            ws.query("dt/Class", limit=1000).items + ws.query("dt/Property", limit=1000).items
-        )
+        ws, schema = self.workspace, self.workspace.schema()
+        everything = ws.query("dt/Resource", limit=1000)  # once: it is looked at class by class
+        assert everything.cursor is None
+
+        def instances(*classes: str) -> list[Entity]:
+            heirs = {heir for cls in classes for heir in (cls, *schema.subclasses(cls))}
+            return [entity for entity in everything.items if entity.class_ in heirs]
+
+        accounts, definitions = instances("auth/Principal"), instances("dt/Class", "dt/Property")
+        granted = instances("auth/Key", "auth/Role", "auth/Permission", "auth/Workspace")
         return {
             "accounts": {a.entity_id: (a.class_, a.slots) for a in accounts},
-            "granted": {
-                e.entity_id: e.slots
-                for cls in ("auth/Key", "auth/Role", "auth/Permission", "auth/Workspace")
-                for e in ws.query(cls, limit=1000).items
-            },
+            "granted": {e.entity_id: e.slots for e in granted},
             "hashes": {
                 a.entity_id: ws.credentials.hash_of(a.entity_id, "auth/api-key-hash")
                 for a in accounts
@@ -122,7 +122,7 @@ class World:
             "root": self._role(f"Bearer {self.root_token}"),
             "squatted": sorted(
                 str(e.ident)
-                for e in ws.query("shop/Item", limit=1000).items
+                for e in instances("shop/Item")
                 if str(e.ident).startswith(("auth/", "dt/", "db/"))
             ),
         }

@@ -22,6 +22,7 @@ from sandbar.errors import Problem
 from sandbar.store.postgres.install import install
 from sandbar.verbs import Context, base_catalogue, dispatch
 from tests.kept_postgres import open_for_tests
+from tests.kept_rows import KeptRows
 
 # These look at every workspace, and would look at those of hundreds of other tests.
 _ABOUT_ALL_WORKSPACES = ("workspace.list", "list_of_workspaces")
@@ -52,17 +53,46 @@ def zorp_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+class _KeptZorp:
+    """A workspace of PostgreSQL with the pack, as often as it is wanted."""
+
+    def __init__(self, address: str, superusers_address: str) -> None:
+        self._address, self._name = address, f"test-{uuid4()}"
+        with open_for_tests(address, self._name) as db:
+            db.load_pack("zorp")
+            self.rows = KeptRows(superusers_address, db.workspace.number)
+
+    def anew(self) -> sandbar.Database:
+        """The workspace, with nothing that anybody has done to it since."""
+        self.rows.put_back()
+        return open_for_tests(self._address, self._name)
+
+
+@pytest.fixture(scope="session")
+def kept_zorp(shared_postgres: str, superusers_postgres: str) -> Iterator[_KeptZorp]:
+    """One for all tests of this process, and likewise quicker than to load it."""
+    kept = _KeptZorp(shared_postgres, superusers_postgres)
+    yield kept
+    kept.rows.close()
+
+
 @pytest.fixture
-def zorp(address: str, zorp_file: Path) -> Iterator[sandbar.Database]:
+def zorp(request: pytest.FixtureRequest, address: str) -> Iterator[sandbar.Database]:
     """A workspace with the pack."""
-    if not is_postgres(address):
-        shutil.copy(zorp_file, address)
-        with sandbar.open(address, "test-zorp") as db:
-            yield db
-        return
-    with open_for_tests(address, f"test-{uuid4()}") as db:
-        db.load_pack("zorp")
+    with _zorp_at(request, address) as db:
         yield db
+
+
+def _zorp_at(request: pytest.FixtureRequest, address: str) -> sandbar.Database:
+    if not is_postgres(address):
+        shutil.copy(request.getfixturevalue("zorp_file"), address)
+        return sandbar.open(address, "test-zorp")
+    if address == request.getfixturevalue("shared_postgres"):
+        kept: _KeptZorp = request.getfixturevalue("kept_zorp")
+        return kept.anew()
+    db = open_for_tests(address, f"test-{uuid4()}")
+    db.load_pack("zorp")
+    return db
 
 
 def context_of(db: sandbar.Database, role: Role = "admin") -> Context:
