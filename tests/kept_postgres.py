@@ -14,7 +14,7 @@ from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.postgres.trail import PostgresTrail
 
 
-class _KeptStore(PostgresStore):
+class KeptStore(PostgresStore):
     """Whoever closes it only leaves."""
 
     def close(self) -> None:
@@ -27,14 +27,14 @@ class _KeptStore(PostgresStore):
         super().close()
 
 
-_kept: dict[str, _KeptStore] = {}
+_kept: dict[str, KeptStore] = {}
 
 
 def kept_store(url: str) -> PostgresStore:
     """The store of this process at an address."""
     if url not in _kept:
         end_kept_stores()  # one is enough: tests come folder by folder
-        _kept[url] = _KeptStore(url)
+        _kept[url] = KeptStore(url)
     return _kept[url]
 
 

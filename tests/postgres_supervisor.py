@@ -25,7 +25,7 @@ from pathlib import Path
 
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 20.0
-MAX_CONNECTIONS = 200
+MAX_CONNECTIONS = 300
 SUPERUSER = "postgres"
 READY_FILE = "ready"  # appears when the server answers: the supervisor's pid and the port
 LOG_FILE = "log"

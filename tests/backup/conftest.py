@@ -8,8 +8,11 @@ What many tests begin with is made once and copied from then on (`Site.made`).
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,8 +34,9 @@ class Snapshots:
         self.server = server
         self._folder = folder
         self._kept: dict[tuple[str, str], tuple[str, Any]] = {}
+        self._numbers = count(1)
         self.installed = server.create_database()
-        install(self.installed)
+        self._app_address = install(self.installed)
 
     def made(self, site: Site, name: str, make: Callable[[Site], T]) -> T:
         """What `make` makes of an empty site: done the first time, copied later."""
@@ -44,9 +48,7 @@ class Snapshots:
         if site.kind == "sqlite":
             shutil.copyfile(place, site.address)
         else:
-            owner = site.raw.owner_address
-            self.server.drop_database(owner)
-            self.server.create_database(owner.rpartition("/")[2], template=place)
+            site.become(place)
         return value
 
     def _copy_of(self, site: Site, name: str) -> str:
@@ -54,6 +56,12 @@ class Snapshots:
             return self.server.create_database(template=site.raw.owner_address)
         assert not Path(f"{site.address}-wal").exists(), "everything is in the one file"
         return shutil.copyfile(site.address, str(self._folder / f"{name}.db"))
+
+    def new_site(self) -> Site:
+        """A PostgreSQL database with our tables, which will be made when it is needed."""
+        name = f"site_{os.getpid()}_{next(self._numbers)}"
+        address = self._app_address.replace(_database_of(self.installed), name)
+        return Site("postgres", address, self.server.url_of(name), self, is_made=False)
 
     def close(self) -> None:
         """Remove them."""
@@ -63,13 +71,55 @@ class Snapshots:
 
 
 class Site:
-    """Where a database is, or is to be; `raw` reads it as its owner may."""
+    """Where a database is, or is to be; `raw` reads it as its owner may.
 
-    def __init__(self, kind: str, address: str, owner_address: str, snapshots: Snapshots) -> None:
+    One in PostgreSQL is copied from an empty one, unless it is from one that was filled: to copy
+    is what takes longest, so that it is done when somebody asks for the address.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        address: str,
+        owner_address: str,
+        snapshots: Snapshots,
+        *,
+        is_made: bool = True,
+    ) -> None:
         self.kind = kind
-        self.address = address
-        self.raw = Raw(kind, owner_address)
+        self._address = address
+        self._raw = Raw(kind, owner_address)
         self._snapshots = snapshots
+        self._is_made = is_made
+
+    @property
+    def address(self) -> str:
+        """Where servers find it."""
+        self._be_made()
+        return self._address
+
+    @property
+    def raw(self) -> Raw:
+        """What its owner sees."""
+        self._be_made()
+        return self._raw
+
+    def _be_made(self) -> None:
+        if not self._is_made:
+            self.become(self._snapshots.installed)
+
+    def become(self, template: str) -> None:
+        """Be, from now on, like the PostgreSQL database at this address."""
+        self.drop()
+        name = _database_of(self._raw.owner_address)
+        self._snapshots.server.create_database(name, template=template)
+        self._is_made = True
+
+    def drop(self) -> None:
+        """Remove it, if it is in PostgreSQL; a file goes with its folder."""
+        if self.kind == "postgres" and self._is_made:
+            self._snapshots.server.drop_database(self._raw.owner_address)
+            self._is_made = False
 
     def made(self, name: str, make: Callable[[Site], T]) -> T:
         """Fill it, or copy what was filled in the same way before."""
@@ -85,12 +135,14 @@ class Site:
             folder, name = Path(self.address).parent, Path(self.address).name
             lock = f"{name}.server-lock"
             return [p.name for p in folder.iterdir() if p.name.startswith(name)] in ([], [lock])
-        rows = self.raw.everything()
-        unsearched = self.raw.ask("SELECT * FROM unsearched")
-        return not any(rows.values()) and not unsearched
+        return self.raw.is_empty()
 
 
 Sites = Callable[[str], Site]
+
+
+def _database_of(url: str) -> str:
+    return url.rpartition("/")[2]
 
 
 @pytest.fixture(scope="session")
@@ -103,23 +155,29 @@ def snapshots(
     snapshots.close()
 
 
-@pytest.fixture
-def sites(tmp_path: Path, snapshots: Snapshots) -> Iterator[Sites]:
-    """Makes empty databases of a kind."""
-    made: list[str] = []
+@contextmanager
+def sites_in(folder: Path, snapshots: Snapshots) -> Iterator[Sites]:
+    """Makes empty databases of a kind, and removes them at the end."""
+    made: list[Site] = []
 
     def make(kind: str) -> Site:
         if kind == "sqlite":
-            path = str(tmp_path / f"{len(list(tmp_path.iterdir()))}-{len(made)}.db")
-            made.append("")
-            return Site(kind, path, path, snapshots)
-        owner = snapshots.server.create_database(template=snapshots.installed)
-        made.append(owner)
-        return Site(kind, install(owner), owner, snapshots)
+            path = str(folder / f"{len(list(folder.iterdir()))}-{len(made)}.db")
+            made.append(Site(kind, path, path, snapshots))
+        else:
+            made.append(snapshots.new_site())
+        return made[-1]
 
     yield make
-    for owner in filter(None, made):
-        snapshots.server.drop_database(owner)
+    for site in made:
+        site.drop()
+
+
+@pytest.fixture
+def sites(tmp_path: Path, snapshots: Snapshots) -> Iterator[Sites]:
+    """Makes empty databases of a kind."""
+    with sites_in(tmp_path, snapshots) as sites:
+        yield sites
 
 
 @pytest.fixture(params=KINDS, ids=[f"from-{kind}" for kind in KINDS])

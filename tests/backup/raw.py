@@ -30,6 +30,7 @@ class Raw:
     def __init__(self, kind: str, owner_address: str) -> None:
         self.kind = kind
         self.owner_address = owner_address
+        self._kept: Ask | None = None
 
     def columns(self) -> Columns:
         """The tables that know workspaces, and their columns."""
@@ -54,15 +55,24 @@ class Raw:
 
     def everything(self) -> dict[str, Rows]:
         """Every row that must be the same in a restored database, in one order."""
-        found = {}
         with self._asking() as ask:
-            for table, names in self._columns(ask).items():
-                if table not in MADE_ANEW:
-                    kept = [name for name in names if name not in DIFFERENT.get(table, ())]
-                    where = "" if self.kind == "sqlite" else "sandbar."
-                    rows = ask(f"SELECT {', '.join(kept)} FROM {where}{table}")
-                    found[table] = sorted((_plain(row) for row in rows), key=repr)
+            return self._everything(ask)
+
+    def _everything(self, ask: Ask) -> dict[str, Rows]:
+        found = {}
+        for table, names in self._columns(ask).items():
+            if table not in MADE_ANEW:
+                kept = [name for name in names if name not in DIFFERENT.get(table, ())]
+                where = "" if self.kind == "sqlite" else "sandbar."
+                rows = ask(f"SELECT {', '.join(kept)} FROM {where}{table}")
+                found[table] = sorted((_plain(row) for row in rows), key=repr)
         return found
+
+    def is_empty(self) -> bool:
+        """Whether no table has a row, nor is any workspace still to be searched."""
+        with self._asking() as ask:
+            rows = self._everything(ask)
+            return not any(rows.values()) and not ask("SELECT * FROM unsearched")
 
     def ask(self, statement: str) -> Rows:
         """The rows of any statement."""
@@ -70,8 +80,23 @@ class Raw:
             return ask(statement)
 
     @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Ask all questions inside the block over one connection, if it is a server's."""
+        if self.kind == "sqlite":
+            yield
+            return
+        with self._asking() as self._kept:
+            try:
+                yield
+            finally:
+                self._kept = None
+
+    @contextmanager
     def _asking(self) -> Iterator[Ask]:
         """One connection for many statements."""
+        if self._kept is not None:
+            yield self._kept
+            return
         if self.kind == "sqlite":
             file = apsw.Connection(self.owner_address)
             try:
@@ -79,7 +104,7 @@ class Raw:
             finally:
                 file.close()
             return
-        with psycopg.connect(self.owner_address) as connection:
+        with psycopg.connect(self.owner_address, autocommit=True) as connection:
             connection.execute("SET search_path = sandbar")
             yield lambda statement: connection.execute(sql.SQL(statement)).fetchall()
 

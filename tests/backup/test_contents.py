@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from sandbar.store.archive import TABLES, WorkspaceRow
+import pytest
+
+from sandbar.errors import Conflict
+from sandbar.store.archive import TABLES, Runs, WorkspaceRow
+from sandbar.store.numbering import Numbers
 from tests.backup.conftest import Site
 from tests.backup.raw import DIFFERENT, MADE_ANEW, Columns
 
@@ -34,3 +38,16 @@ def test_a_column_that_comes_later_is_noticed(own: Site) -> None:
     columns["tx"].append("colour")
     columns["news"] = ["ws", "text"]
     assert left_out(columns) == {"tx": ["colour"], "news": ["text", "ws"]}
+
+
+def _audited(run: int) -> tuple[object, ...]:
+    return tuple(run if column == "run" else None for column in TABLES["audit"].columns)
+
+
+def test_a_run_that_has_just_begun_is_none_of_the_future(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secrets.randbits", lambda bits: (1 << bits) - 1)
+    last = Numbers().run
+    monkeypatch.setattr("secrets.randbits", lambda bits: 0)
+    Runs().look_at(TABLES["audit"], [_audited(last)])
+    with pytest.raises(Conflict, match="still to come"):
+        Runs().look_at(TABLES["audit"], [_audited(last + (64 << 17))])

@@ -143,11 +143,12 @@ def refused(file: Path, target: Site) -> Problem:
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_whatever_we_would_not_write_is_refused(sites: Sites, file: Path, kind: str) -> None:
     target = sites(kind)
-    for name, (change, word) in CHANGES.items():
-        if kind == "sqlite" or name not in ONLY_SQLITE:
-            problem = refused(forged(file, change), target)
-            assert problem.code == "backup.damaged", name
-            assert word in problem.message, (name, problem.message)
+    with target.raw.kept():
+        for name, (change, word) in CHANGES.items():
+            if kind == "sqlite" or name not in ONLY_SQLITE:
+                problem = refused(forged(file, change), target)
+                assert problem.code == "backup.damaged", name
+                assert word in problem.message, (name, problem.message)
     restore_database(forged(file, lambda forgery: None), target.address)
 
 

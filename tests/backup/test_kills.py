@@ -10,6 +10,7 @@ import pytest
 from sandbar.database import backup_database, restore_database
 from sandbar.database.backup import PART
 from sandbar.errors import Problem
+from sandbar.store.postgres import connection
 from sandbar.store.sqlite.archive import PART as RESTORING
 from tests.backup.conftest import Site, Sites
 from tests.backup.dying import ended_by_kill
@@ -91,7 +92,9 @@ def test_whoever_opens_the_database_goes_on_with_the_index(
     assert target.raw.ask("SELECT count(*) FROM unsearched") == [(0,)]
 
 
-def test_of_two_restores_one_is_refused(own: Site, sites: Sites, tmp_path: Path) -> None:
+def test_of_two_restores_one_is_refused(
+    own: Site, sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source, file = sites("sqlite"), tmp_path / "it.backup"
     prepared(source)
     backup_database(source.address, file)
@@ -99,6 +102,7 @@ def test_of_two_restores_one_is_refused(own: Site, sites: Sites, tmp_path: Path)
 
     def meanwhile(what: str, done: int, total: int) -> None:
         if what == "restoring" and not codes:
+            be_impatient(monkeypatch)
             with pytest.raises(Problem) as caught:
                 restore_database(file, own.address)
             codes.append(caught.value.code)
@@ -108,7 +112,9 @@ def test_of_two_restores_one_is_refused(own: Site, sites: Sites, tmp_path: Path)
     assert own.raw.everything() == source.raw.everything()
 
 
-def test_what_somebody_makes_meanwhile_is_kept(own: Site, sites: Sites, tmp_path: Path) -> None:
+def test_what_somebody_makes_meanwhile_is_kept(
+    own: Site, sites: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file takes the name first, and the restore gives way; in PostgreSQL it is the other way."""
     source, file = sites("sqlite"), tmp_path / "it.backup"
     prepared(source)
@@ -117,6 +123,7 @@ def test_what_somebody_makes_meanwhile_is_kept(own: Site, sites: Sites, tmp_path
 
     def meanwhile(what: str, done: int, total: int) -> None:
         if what == "restoring" and not codes:
+            be_impatient(monkeypatch)
             codes.append(code_of(lambda: own.open("mine").close()))
 
     outcome = code_of(lambda: restore_database(file, own.address, meanwhile))
@@ -127,6 +134,11 @@ def test_what_somebody_makes_meanwhile_is_kept(own: Site, sites: Sites, tmp_path
     else:
         assert (codes, outcome) == (["store.busy"], "")
         assert own.raw.everything() == source.raw.everything()
+
+
+def be_impatient(patch: pytest.MonkeyPatch) -> None:
+    """Whoever connects to PostgreSQL from now on waits less than seconds for somebody's lock."""
+    patch.setitem(connection._WRITER, "lock_timeout", "300ms")
 
 
 def code_of(work: Callable[[], object]) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -14,23 +15,46 @@ from sandbar.database import backup_database, restore_database
 from sandbar.errors import Problem
 from sandbar.store.numbering import Numbers
 from sandbar.store.sqlite.store import SqliteStore
-from tests.backup.conftest import Site, Sites
+from tests.backup.conftest import KINDS, Site, Sites, Snapshots, sites_in
 from tests.backup.filling import SECRET, Filled, fill, note
 from tests.workflow.orders import ended, one_step
 
 WORKSPACES = ("main", "shop")
 
 
-@pytest.fixture
-def filled(source: Site) -> Filled:
-    """A source with something of everything."""
-    return fill(source)
+class Original(NamedTuple):
+    """A database with something of everything, and what opens it; nobody here writes to it."""
+
+    site: Site
+    filled: Filled
 
 
-@pytest.fixture
-def copied(source: Site, target: Site, filled: Filled, tmp_path: Path) -> Site:
-    """The target, after a backup of the source was restored into it."""
-    copy(source, target, tmp_path)
+@pytest.fixture(scope="module")
+def lasting_sites(
+    tmp_path_factory: pytest.TempPathFactory, snapshots: Snapshots
+) -> Iterator[Sites]:
+    """Makes databases that several tests look at."""
+    with sites_in(tmp_path_factory.mktemp("round-trip"), snapshots) as sites:
+        yield sites
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=[f"from-{kind}" for kind in KINDS])
+def original(request: pytest.FixtureRequest, lasting_sites: Sites) -> Original:
+    """A source of each kind."""
+    site = lasting_sites(request.param)
+    return Original(site, fill(site))
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=[f"into-{kind}" for kind in KINDS])
+def copied(
+    request: pytest.FixtureRequest,
+    original: Original,
+    lasting_sites: Sites,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Site:
+    """What a backup of it was restored into; nobody here writes to that either."""
+    target = lasting_sites(request.param)
+    copy(original.site, target, tmp_path_factory.mktemp("backup"))
     return target
 
 
@@ -67,23 +91,38 @@ def verdict(db: sandbar.Database) -> Verdict:
     return verify(db.journal.trail, db.workspace.number)
 
 
-def test_every_row_and_every_answer_is_the_same(source: Site, copied: Site) -> None:
-    rows, again = source.raw.everything(), copied.raw.everything()
+Told = dict[str, tuple[dict[str, Any], Verdict]]
+
+
+@pytest.fixture(scope="module")
+def told(original: Original) -> Told:
+    """What the original tells of its workspaces."""
+    answers: Told = {}
+    for name in WORKSPACES:
+        with original.site.open(name) as db:
+            answers[name] = story(db), verdict(db)
+    return answers
+
+
+def test_every_row_and_every_answer_is_the_same(
+    original: Original, told: Told, copied: Site
+) -> None:
+    rows, again = original.site.raw.everything(), copied.raw.everything()
     assert rows.keys() == again.keys()
     for table in rows:
         assert again[table] == rows[table], table
         assert rows[table], f"{table} is to be tried"
     for name in WORKSPACES:
-        with source.open(name) as one, copied.open(name) as other:
-            assert story(other) == story(one)
-            assert verdict(other) == verdict(one)
+        with copied.open(name) as other:
+            assert (story(other), verdict(other)) == told[name]
             assert verdict(other).is_intact
             assert verdict(other).rows > 0
             assert verdict(other).seals > 0
 
 
-def test_a_row_that_is_missing_would_be_noticed(source: Site, filled: Filled) -> None:
+def test_a_row_that_is_missing_would_be_noticed(source: Site) -> None:
     """The comparison is of what is there, and not of what both leave out."""
+    fill(source)
     before = source.raw.everything()
     with source.open() as db:
         db.create("note/Note", note(500))
@@ -96,7 +135,8 @@ def test_a_row_that_is_missing_would_be_noticed(source: Site, filled: Filled) ->
     }
 
 
-def test_keys_sign_in_and_secrets_match(copied: Site, filled: Filled) -> None:
+def test_keys_sign_in_and_secrets_match(original: Original, copied: Site) -> None:
+    filled = original.filled
     with copied.open() as db:
         houses = Houses(db.workspace_now, "main")
         assert sign_in(houses, f"Bearer {filled.token}").key == "laptop"
@@ -108,10 +148,12 @@ def test_keys_sign_in_and_secrets_match(copied: Site, filled: Filled) -> None:
         assert not db.secret_matches(pinned.entity_id, "note/pin", f"{SECRET}!")
 
 
-def test_life_goes_on_where_it_stopped(source: Site, copied: Site, filled: Filled) -> None:
-    with source.open() as db:
+def test_life_goes_on_where_it_stopped(original: Original, target: Site, tmp_path: Path) -> None:
+    filled = original.filled
+    with original.site.open() as db:
         before, t = db.query("note/Note", limit=2), db.t
-    with copied.open() as db:
+    copy(original.site, target, tmp_path)
+    with target.open() as db:
         replayed = db.create("note/Note", note(99), idempotency_key=filled.key)
         assert (replayed.replayed, replayed.entity_id) == (True, filled.receipt.entity_id)
         made = db.create("note/Note", note(600))
@@ -125,7 +167,7 @@ def test_life_goes_on_where_it_stopped(source: Site, copied: Site, filled: Fille
             pass
         db.neighbours.create("new")
         assert db.in_workspace("new").workspace.number == 4, "the number of the dropped one is gone"
-    with copied.open() as db:
+    with target.open() as db:
         assert verdict(db).is_intact
         assert db.journal.trail.rows(1, limit=1)[0].verb == "test.later"
 
@@ -154,12 +196,12 @@ def test_a_copy_of_a_copy_is_the_same(copied: Site, sites: Sites, tmp_path: Path
 
 
 def test_a_file_without_workspaces_is_filled(
-    sites: Sites, filled: Filled, source: Site, tmp_path: Path
+    sites: Sites, original: Original, tmp_path: Path
 ) -> None:
     target = sites("sqlite")
     SqliteStore(target.address).close()
-    copy(source, target, tmp_path)
-    assert target.raw.everything() == source.raw.everything()
+    copy(original.site, target, tmp_path)
+    assert target.raw.everything() == original.site.raw.everything()
 
 
 def test_an_empty_database_can_be_backed_up(target: Site, sites: Sites, tmp_path: Path) -> None:

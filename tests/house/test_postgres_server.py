@@ -54,7 +54,7 @@ def test_it_is_not_run_by_root(postgres_server: PostgresServer) -> None:
         ("data_checksums", "on"),
         ("server_encoding", "UTF8"),
         ("lc_collate", "C"),
-        ("max_connections", "200"),
+        ("max_connections", "300"),
     ],
 )
 def test_it_promises_what_the_real_one_will(

@@ -36,7 +36,7 @@ CALLS: dict[str, Callable[[Database, int], Any]] = {
 @pytest.fixture
 def there(place: Place) -> Database:
     """Another process, as far as the database can tell; it has defined the shop."""
-    there = place.open()
+    there = place.another()
     define(there)
     return there
 
@@ -50,7 +50,7 @@ def hat(there: Database) -> int:
 @pytest.fixture
 def here(hat: int, place: Place) -> Database:
     """The side that is looked at: it has read the schema, and nothing has changed since."""
-    here = place.open()
+    here = place.another()
     here.schema.classes()
     return here
 
@@ -69,7 +69,7 @@ def numbers(db: Database, *names: str) -> set[int]:
 
 def test_the_first_call_reads_the_whole_schema(there: Database, place: Place) -> None:
     """The control: what the other tests do not want to see is seen."""
-    here = place.open()
+    here = place.another()
     everything = numbers(there, *there.schema.classes(), *there.schema.properties())
     assert asked_by(lambda: here.query("shop/Item")).schema == everything
     assert asked_by(lambda: here.query("shop/Item")).schema == set()

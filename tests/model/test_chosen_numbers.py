@@ -58,11 +58,11 @@ def test_numbers_out_of_range_and_in_json_are_refused(notes: sandbar.Database) -
 
 
 def test_reserved_numbers_are_given_to_nobody_else(place: Place) -> None:
-    db = place.open()
+    db = place.another()
     t = db.t
     db.workspace.reserve_ids(20_000)
     assert db.t == t  # it is no change of anything
-    again = place.open()  # and is kept
+    again = place.another()  # and is kept
     named = again.define(properties={"a/b": {"dt/range": "db.type/string"}})
     assert named.entity_id == 20_001
     again.workspace.reserve_ids(5)

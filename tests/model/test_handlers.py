@@ -220,8 +220,8 @@ def test_a_function_that_changes_nothing_makes_no_transaction(shop: Database) ->
 
 
 def test_a_write_to_another_workspace_from_inside_is_a_problem(place: Any, shop: Database) -> None:
-    other = place.open(workspace=f"{place.workspace}-other")
-    same = place.open()
+    other = place.another(workspace=f"{place.workspace}-other")
+    same = place.another()
     before = shop.t, other.t
 
     def work(target: Database) -> None:

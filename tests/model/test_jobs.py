@@ -66,7 +66,7 @@ def test_a_purged_entity_has_no_job(shop: Database, held: Claim) -> None:
 
 
 def test_what_is_wanted_is_fetched_in_one_go(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    db = place.open()
+    db = place.another()
     db.define(
         properties={"thing/name": {"dt/range": "db.type/string"}},
         classes={"my/Thing": {"dt/slots": ["thing/name"]}},

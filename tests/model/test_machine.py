@@ -59,7 +59,7 @@ class Machine(RuleBasedStateMachine):
     def begin(self) -> None:
         """A new workspace on each."""
         name = f"{self.places[0].workspace}-{next(self.counter)}"
-        self.databases: list[Database] = [place.open(name) for place in self.places]
+        self.databases: list[Database] = [place.another(name) for place in self.places]
         self.model = Dictionary()
         self.ids: list[int] = []
         self.count = 0

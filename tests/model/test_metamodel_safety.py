@@ -35,7 +35,7 @@ def test_a_migration_does_not_touch_the_metamodel(db: sandbar.Database, cls: str
 
 
 def test_deleting_data_can_take_a_class_along_and_everyone_sees_it(place: Place) -> None:
-    db, other = place.open(), place.open()
+    db, other = place.another(), place.another()
     person = define_metaclass(db)
     assert "x/C" in other.schema.classes()
     db.delete(person, mode="cascade")
@@ -46,7 +46,7 @@ def test_deleting_data_can_take_a_class_along_and_everyone_sees_it(place: Place)
 
 
 def test_detaching_data_from_a_class_changes_the_schema_for_everyone(place: Place) -> None:
-    db, other = place.open(), place.open()
+    db, other = place.another(), place.another()
     person = define_metaclass(db)
     before = other.schema.generation
     db.delete(person, mode="detach")

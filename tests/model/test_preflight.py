@@ -18,7 +18,7 @@ HOOK = "sandbar.model.writes.preflight"
 @pytest.fixture
 def crowd(place: Place) -> sandbar.Database:
     """A class with more instances than one page."""
-    db = place.open()
+    db = place.another()
     db.define(
         properties={
             "a/rank": {"dt/range": "db.type/long"},

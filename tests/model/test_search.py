@@ -253,7 +253,7 @@ def test_a_transaction_finds_its_own_words(shop: Database) -> None:
 
 
 def test_workspaces_do_not_find_each_other(place: Place) -> None:
-    one, two = place.open(), place.open(f"{place.workspace}-other")
+    one, two = place.another(), place.another(f"{place.workspace}-other")
     define(one)
     define(two)
     mine = item(one, "treasure map")
@@ -276,7 +276,7 @@ def test_a_slot_that_becomes_text_is_found_from_then_on(db: Database) -> None:
 def test_large_texts_are_bounded_and_alike(pair: tuple[Place, Place]) -> None:
     answers = []
     for place in pair:
-        db = place.open()
+        db = place.another()
         define(db)
         often = item(db, "echo " * (WORD_TIMES_MAX + 10) + "final word")
         late = item(db, " ".join(f"n{n}" for n in range(10_500)))
@@ -300,7 +300,7 @@ def test_both_stores_find_the_same(pair: tuple[Place, Place]) -> None:
     texts += ["".join(chr(_any_character(dice)) for _ in range(6)) for _ in range(60)]
     databases = []
     for place in pair:
-        db = place.open()
+        db = place.another()
         define(db)
         operations = [
             {"op": "create", "class": "shop/Item", "slots": {"item/name": t}} for t in texts
@@ -343,7 +343,7 @@ def test_the_difference_would_be_seen(pair: tuple[Place, Place]) -> None:
     """Negative control: one document more, and the stores no longer agree."""
     answers = []
     for place, text in zip(pair, ["moon", "sun"], strict=True):
-        db = place.open()
+        db = place.another()
         define(db)
         item(db, text)
         answers.append(_found_or_code(db, "moon"))
@@ -383,7 +383,7 @@ def _forget_index(place: Place, server: PostgresServer) -> None:
 def test_a_search_of_a_half_built_index_says_so(
     place: Place, postgres_server: PostgresServer
 ) -> None:
-    db = place.open()
+    db = place.another()
     define(db)
     _forget_index(place, postgres_server)
     with pytest.raises(sandbar.Problem) as caught:

@@ -238,7 +238,7 @@ def test_both_stores_rank_the_same(
     texts = [" ".join(dice.choices(words, k=dice.randint(1, 30))) for _ in range(150)]
     databases = []
     for place in pair:
-        db = place.open()
+        db = place.another()
         define(db)
         many(db, texts)
         databases.append(db)

@@ -147,7 +147,7 @@ def test_a_secret_slot_and_its_first_value_come_in_one_transaction(db: Database)
 
 
 def test_a_slot_that_another_connection_has_made_secret_is_hashed(place: Place) -> None:
-    one, two = place.open(), place.open()
+    one, two = place.another(), place.another()
     one.define(
         properties={"a/word": {"dt/range": "db.type/string"}},
         classes={"a/A": {"dt/slots": ["a/word"]}},

@@ -230,14 +230,14 @@ def test_a_refused_request_does_not_use_up_its_key(shop: Database) -> None:
 
 
 def test_keys_of_different_principals_are_different(place: Any, shop: Database) -> None:
-    ann = place.open(principal="ann")
+    ann = place.another(principal="ann")
     mine = shop.create("shop/Item", {"item/name": "Hat"}, idempotency_key="k")
     hers = ann.create("shop/Item", {"item/name": "Hers"}, idempotency_key="k")
     assert mine.entity_id != hers.entity_id
 
 
 def test_duplicates_from_many_threads_write_once(place: Any, shop: Database) -> None:
-    other = place.open()
+    other = place.another()
     answers: list[Any] = []
     start = threading.Barrier(8)
 
@@ -259,7 +259,7 @@ def test_duplicates_from_many_threads_write_once(place: Any, shop: Database) -> 
 
 
 def test_concurrent_writers_of_a_unique_value_leave_one_winner(place: Any, shop: Database) -> None:
-    other = place.open()
+    other = place.another()
     outcomes: list[str] = []
 
     def send(n: int) -> None:

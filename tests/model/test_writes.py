@@ -246,7 +246,7 @@ def test_a_receipt_reads_back_exactly_its_write(shop: Database) -> None:
 
 
 def test_who_and_why_are_in_the_history(place: Any, shop: Database) -> None:
-    ann = place.open(principal="ann")
+    ann = place.another(principal="ann")
     hat = ann.create("shop/Item", {"item/name": "Hat"}, reason="first stock")
     shop.update(hat.entity_id, {"item/name": "Cap"}, reason="renamed: ünïcode ✓")
     shop.delete(hat.entity_id)

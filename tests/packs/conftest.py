@@ -6,16 +6,16 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from sandbar.access import Guarded, local_caller
-from sandbar.database import prepare_postgres
 from sandbar.model import Workspace
 from sandbar.packs import load_pack
 from sandbar.store.api import Store
-from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.sqlite.store import SqliteStore
+from tests.kept_postgres import kept_store
 
 
 @pytest.fixture
@@ -33,9 +33,8 @@ def either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Workspace
     if request.param == "sqlite":
         store = SqliteStore(str(tmp_path / "packs.db"))
     else:
-        owner: str = request.getfixturevalue("fresh_postgres")
-        store = PostgresStore(prepare_postgres(owner, role="sandbar_app"))
-    yield Workspace.open(store, "main")
+        store = kept_store(request.getfixturevalue("shared_postgres"))
+    yield Workspace.open(store, f"packs-{uuid4()}")
     store.close()
 
 

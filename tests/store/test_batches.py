@@ -50,7 +50,7 @@ def test_items_of_a_batch_see_each_other(store: Store, ws: int) -> None:
 
 
 def test_a_batch_is_one_commit(store: Store, ws: int, place: Place) -> None:
-    observer = place.open()
+    observer = place.another()
     heads: list[int] = []
 
     def looking(tx: Transaction) -> None:

@@ -128,7 +128,7 @@ def test_a_smaller_bucket_is_at_most_empty(store: Store, ws: int) -> None:
 @pytest.mark.parametrize("openings", [1, 2])
 def test_threads_get_as_many_tokens_as_there_are(place: Place, openings: int) -> None:
     """On PostgreSQL several servers share them; a file has one server."""
-    stores = [place.open() for _ in range(openings if place.dialect == "postgres" else 1)]
+    stores = [place.another() for _ in range(openings if place.dialect == "postgres" else 1)]
     ws = new_workspace(stores[0])
     admitted: list[int] = []
 
@@ -142,7 +142,7 @@ def test_threads_get_as_many_tokens_as_there_are(place: Place, openings: int) ->
 
 def test_hammering_gets_no_more_than_the_rate(place: Place) -> None:
     """Who must wait for the row brings no older time: that would be tokens out of nothing."""
-    stores = [place.open() for _ in range(2 if place.dialect == "postgres" else 1)]
+    stores = [place.another() for _ in range(2 if place.dialect == "postgres" else 1)]
     ws, interval_us, burst = new_workspace(stores[0]), 5_000, 20
     admitted: list[float] = []
     end_s = time.monotonic() + 1.5

@@ -66,7 +66,7 @@ def test_a_job_that_is_handed_out_twice_is_noticed() -> None:
 
 
 def test_servers_never_share_a_job(place: Place) -> None:
-    stores = [place.open(), place.open()]
+    stores = [place.another(), place.another()]
     spaces = [new_workspace(stores[0]) for _ in range(3)]
     schedule_all(stores[0], spaces, JOBS)
 
@@ -87,7 +87,7 @@ def test_servers_never_share_a_job(place: Place) -> None:
 @pytest.mark.parametrize("is_fenced", [True, False])
 def test_of_those_who_take_over_from_each_other_one_writes(place: Place, is_fenced: bool) -> None:
     """All hold every job, one after the other, and then write at once. Unfenced, all of them do."""
-    stores = [place.open(), place.open()]
+    stores = [place.another(), place.another()]
     ws = new_workspace(stores[0])
     schedule_all(stores[0], [ws], JOBS)
     claims = [store.jobs.claim("server", JOBS, ENDED_S) for store in stores]
@@ -114,7 +114,7 @@ def test_of_those_who_take_over_from_each_other_one_writes(place: Place, is_fenc
 
 
 def test_every_job_is_done_once_although_leases_keep_running_out(place: Place) -> None:
-    stores = [place.open(), place.open()]
+    stores = [place.another(), place.another()]
     ws = new_workspace(stores[0])
     schedule_all(stores[0], [ws], JOBS)
 
@@ -169,7 +169,7 @@ class Held:
 def test_what_is_being_written_in_its_holders_name_is_not_taken_over(
     place: Place, is_done: bool
 ) -> None:
-    mine, other = place.open(), place.open()
+    mine, other = place.another(), place.another()
     ws = new_workspace(mine)
     schedule_all(mine, [ws], 1)
     (old,) = mine.jobs.claim("mine", 1, ENDED_S)
@@ -199,7 +199,7 @@ def test_what_is_being_written_in_its_holders_name_is_not_taken_over(
 
 
 def test_a_lease_is_renewed_while_its_holder_writes(place: Place) -> None:
-    store = place.open()
+    store = place.another()
     ws = new_workspace(store)
     schedule_all(store, [ws], 1)
     (claim,) = store.jobs.claim("mine", 1, ENDED_S)
@@ -232,7 +232,7 @@ def test_a_claim_that_is_about_to_commit_is_waited_for(fresh_postgres: str) -> N
 
 def test_leases_and_commits_do_not_disturb_each_other(place: Place) -> None:
     """Both come as fast as they can, from two stores; none of them may fail or be lost."""
-    mine, other = place.open(), place.open()
+    mine, other = place.another(), place.another()
     ws = new_workspace(mine)
     schedule_all(mine, [ws], 3)
     claims = other.jobs.claim("other", 3, HOUR_S)

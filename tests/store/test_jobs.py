@@ -375,10 +375,12 @@ def test_a_closed_store_hands_out_nothing(place: Place) -> None:
         assert caught.value.code == "store.closed"
 
 
-def test_a_closed_store_keeps_no_connection(place: Place, request: pytest.FixtureRequest) -> None:
+def test_a_closed_store_keeps_no_connection(
+    new_place: Place, request: pytest.FixtureRequest
+) -> None:
     def is_connected() -> bool:
-        if place.dialect == "sqlite":  # whoever is the last to close a file takes its log away
-            return Path(f"{place.address}-wal").exists()
+        if new_place.dialect == "sqlite":  # whoever is the last to close a file takes its log away
+            return Path(f"{new_place.address}-wal").exists()
         with psycopg.connect(request.getfixturevalue("fresh_postgres")) as connection:
             asked = connection.execute(
                 "SELECT EXISTS (SELECT FROM pg_stat_activity "
@@ -386,7 +388,7 @@ def test_a_closed_store_keeps_no_connection(place: Place, request: pytest.Fixtur
             ).fetchone()
         return asked == (True,)
 
-    store = place.open()
+    store = new_place.open()
     write(store, new_workspace(store), scheduling(1))
     claimed(store)
     assert is_connected()
@@ -471,7 +473,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_who_schedules_nothing_pays_nothing_and_a_batch_pays_once(
     statements: list[str], place: Place
 ) -> None:
-    store = place.open()
+    store = place.another()
     ws = new_workspace(store)
 
     def of_jobs(*works: Work) -> int:

@@ -30,7 +30,7 @@ store.close()
 def test_another_opening_sees_a_commit_at_its_next_call(
     store: Store, ws: int, place: Place
 ) -> None:
-    other = place.open()
+    other = place.another()
     for turn in range(1, 6):
         mine = create(store, ws, (1, b"k%d" % turn))
         head, row = other.point_by_key(ws, 1, b"k%d" % turn)
@@ -41,7 +41,7 @@ def test_another_opening_sees_a_commit_at_its_next_call(
 
 
 def test_writers_of_two_openings_never_collide(store: Store, ws: int, place: Place) -> None:
-    other = place.open()
+    other = place.another()
 
     def work(mine: Store) -> None:
         for _ in range(20):

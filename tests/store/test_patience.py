@@ -66,6 +66,8 @@ class Crowd:
         ws = self.store.workspace(name)
         assert ws is not None
         self.ws = ws
+        with self.store.snapshot(ws) as snapshot:  # it will be that of all the copies
+            self.type_key = snapshot.scan(Scan(Between(TYPE, None, None), 10**6))[-1].key
         if place.dialect == "sqlite":
             file = apsw.Connection(place.address)
             file.execute(COPY_IN_SQLITE, {"ws": ws, "id": self.id, "rows": ROWS}).fetchall()
@@ -77,7 +79,6 @@ class Crowd:
         with self.store.snapshot(ws) as snapshot:
             row = snapshot.entity(self.id)
             assert row is not None
-            self.type_key = snapshot.scan(Scan(Between(TYPE, None, None), 10**6))[-1].key
 
     def scan_all(self) -> int:
         """One statement that walks all of them."""
@@ -90,10 +91,18 @@ class Crowd:
         return len(page.items)
 
 
-@pytest.fixture
-def crowd(place: Place, request: pytest.FixtureRequest) -> Crowd:
-    """A hundred thousand entities in each kind of store."""
-    return Crowd(place, lambda: str(request.getfixturevalue("installed_admin")))
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def crowd(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Crowd]:
+    """A hundred thousand entities in each kind of store, made once: nobody here changes them."""
+    if request.param == "sqlite":
+        address = str(tmp_path_factory.mktemp("crowd") / "crowd.db")
+    else:
+        address = request.getfixturevalue("installed_postgres")
+    place = Place(request.param, address)
+    yield Crowd(place, lambda: str(request.getfixturevalue("installed_admin")))
+    place.close()
 
 
 class Stopwatch:

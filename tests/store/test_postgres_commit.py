@@ -119,7 +119,7 @@ def test_a_backend_killed_inside_a_batch_costs_nothing(store: Store, installed_a
 
 def test_a_seal_is_synced_though_rows_are_not(postgres_place: Place) -> None:
     """With it all that was committed before; rows of their own wait for no disk."""
-    store = postgres_place.open()
+    store = postgres_place.another()
     ws = new_workspace(store)
 
     def following(last: Seal | None) -> Seal:

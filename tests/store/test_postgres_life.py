@@ -48,14 +48,19 @@ PostgresStore(url).submit(int(ws), work, wanted=wanted).result()
 
 
 def kill_all(admin: str) -> None:
-    """End every session of the server's role in this database."""
-    with psycopg.connect(admin) as connection:
-        connection.execute(
+    """End every session of the server's role in this database, all at once."""
+    with psycopg.connect(admin, autocommit=True) as connection:
+        killed = connection.execute(
             """
-            SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+            SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity
             WHERE datname = current_database() AND usename = 'sandbar_app'
             """
-        )
+        ).fetchall()
+        until_s = time.monotonic() + 5
+        left = "SELECT count(*) FROM pg_stat_activity WHERE pid = ANY(%s)"
+        while connection.execute(left, ([pid for pid, _ in killed],)).fetchone() != (0,):
+            assert time.monotonic() < until_s
+            time.sleep(0.005)
 
 
 def test_reads_and_writes_survive_the_death_of_every_connection(
@@ -101,7 +106,7 @@ def test_a_server_that_is_not_there_is_said_to_be_lost(postgres_place: Place) ->
 
 
 def test_a_row_that_the_database_refuses_fails_alone(postgres_place: Place) -> None:
-    store = postgres_place.open()
+    store = postgres_place.another()
     ws = new_workspace(store)
     too_long = os.urandom(3000)
     futures = together(store, ws, [creating(), creating((5, too_long)), creating()])
@@ -113,7 +118,7 @@ def test_a_row_that_the_database_refuses_fails_alone(postgres_place: Place) -> N
 
 
 def test_a_call_that_would_block_an_event_loop_is_refused(postgres_place: Place) -> None:
-    store = postgres_place.open()
+    store = postgres_place.another()
     ws = new_workspace(store)
 
     async def on_the_loop() -> None:

@@ -10,11 +10,12 @@ import pytest
 from psycopg import errors, sql
 
 from sandbar.errors import Forbidden
-from sandbar.store.api import Transaction
+from sandbar.store.api import Store, Transaction
 from sandbar.store.pieces import Change
 from sandbar.store.postgres.install import install
 from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.trail import Seal
+from tests.lending import Lender
 from tests.postgres_server import PostgresServer
 from tests.store.conftest import Place, new_workspace
 from tests.store.noting import note
@@ -40,10 +41,17 @@ TABLES = [
 Bare = psycopg.Connection[tuple[int]]
 
 
-@pytest.fixture
-def spaces(postgres_place: Place) -> tuple[int, int]:
-    """Two workspaces with rows in every table."""
-    store = postgres_place.open()
+@pytest.fixture(scope="module")
+def spaces(lender: Lender) -> tuple[int, int]:
+    """Two workspaces with rows in every table, from which nobody here takes any away."""
+    store = lender.borrow()
+    spaces = filled(store)
+    lender.take_back(store)
+    return spaces
+
+
+def filled(store: Store) -> tuple[int, int]:
+    """Two new workspaces with rows in every table."""
     spaces = new_workspace(store), new_workspace(store)
 
     def everything(tx: Transaction) -> None:
@@ -67,6 +75,14 @@ def spaces(postgres_place: Place) -> tuple[int, int]:
 def bare(postgres_place: Place) -> Iterator[Bare]:
     """The server's own role, without the server."""
     with psycopg.connect(postgres_place.address, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def bound(installed_postgres: str, spaces: tuple[int, int]) -> Iterator[Bare]:
+    """The same, bound to the first workspace, for statements that are all refused."""
+    with psycopg.connect(installed_postgres, autocommit=True) as connection:
+        bind(connection, spaces[0])
         yield connection
 
 
@@ -123,10 +139,8 @@ def test_rows_of_another_workspace_cannot_be_written(
     bare.execute(insert, (mine,))
 
 
-def test_changes_and_deletions_pass_another_workspace_by(
-    bare: Bare, spaces: tuple[int, int]
-) -> None:
-    mine, foreign = spaces
+def test_changes_and_deletions_pass_another_workspace_by(bare: Bare, postgres_place: Place) -> None:
+    mine, foreign = filled(postgres_place.another())
     bind(bare, mine)
     for statement in (
         "UPDATE sandbar.entity SET doc = 'mine'",
@@ -176,18 +190,15 @@ def test_changes_and_deletions_pass_another_workspace_by(
         "INSERT INTO sandbar.migration VALUES (99, 'x')",
     ],
 )
-def test_the_servers_role_may_do_no_more_than_it_must(
-    bare: Bare, spaces: tuple[int, int], statement: str
-) -> None:
-    bind(bare, spaces[0])
+def test_the_servers_role_may_do_no_more_than_it_must(bound: Bare, statement: str) -> None:
     with pytest.raises(errors.InsufficientPrivilege):
-        bare.execute(statement)
+        bound.execute(statement)
 
 
 def test_a_binding_never_follows_a_connection_to_another_workspace(
     postgres_place: Place, spaces: tuple[int, int]
 ) -> None:
-    store = postgres_place.open()
+    store = postgres_place.another()
     for ws in spaces * 20:
         assert store.point(ws, 1)[1] is not None
         with store.snapshot(ws) as snapshot:

@@ -293,7 +293,7 @@ def _scans(admin: str) -> dict[str, int]:
 
 
 def test_the_way_around_the_policies_leads_nowhere_else(postgres_place: Place) -> None:
-    store = postgres_place.open()
+    store = postgres_place.another()
     mine, other = new_workspace(store), new_workspace(store)
     theirs = write(store, other, saying("moon"))
     write(store, other, saying("moon again", id=theirs))

@@ -63,7 +63,7 @@ def test_words_that_no_database_takes_are_made_fit(store: Store, ws: int) -> Non
 
 
 def test_numbers_count_up_in_each_workspace_and_never_repeat(place: Place) -> None:
-    store = place.open()
+    store = place.another()
     spaces = [new_workspace(store) for _ in range(3)]
     made = [[note(ws, f"{thread}-{n}") for n in range(40) for ws in spaces] for thread in range(6)]
 
@@ -84,7 +84,7 @@ def test_numbers_count_up_in_each_workspace_and_never_repeat(place: Place) -> No
 
 
 def test_openings_have_runs_of_their_own(store: Store, ws: int, place: Place) -> None:
-    other = place.open()
+    other = place.another()
     assert 0 < store.trail.run != other.trail.run < 2**53
     store.trail.append(notes(ws, 2))
     other.trail.append(notes(ws, 3))
@@ -147,7 +147,7 @@ def test_rows_of_a_run_are_given_by_number(store: Store, ws: int) -> None:
 
 
 def test_how_far_runs_have_got_in_portions(store: Store, ws: int, place: Place) -> None:
-    stores = [store, place.open(), place.open()]
+    stores = [store, place.another(), place.another()]
     for rows, one in enumerate(stores, start=1):
         one.trail.append(notes(ws, rows))
     seal = Seal(1, stores[1].trail.run, 1, 2, 2, 5, b"h")
@@ -217,7 +217,7 @@ def test_of_two_who_seal_at_once_one_follows_the_other(store: Store, ws: int, pl
 
         return make
 
-    sealers = {b"a": store, b"b": place.open()}
+    sealers = {b"a": store, b"b": place.another()}
     at_once([lambda who=who: sealers[who].trail.seal(ws, making(who)) for who in sealers])  # type: ignore[misc]
     first, second = store.trail.seals(ws, after=0, limit=9)
     assert (first.number, second.number) == (1, 2)
@@ -344,7 +344,7 @@ def test_an_append_waits_for_whoever_writes(sqlite_place: Place) -> None:
 
 
 def test_on_postgres_nothing_is_at_once(postgres_place: Place) -> None:
-    store = postgres_place.open()
+    store = postgres_place.another()
     mine = note(new_workspace(store))
     assert not store.trail.append_at_once([mine])
     assert not mine.is_kept

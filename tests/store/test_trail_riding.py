@@ -36,7 +36,7 @@ from tests.store.writing import WAIT_S, Gate, Work, create, creating, write
 
 def test_the_row_is_committed_with_the_write(store: Store, ws: int, place: Place) -> None:
     mine = note(ws, verb="entity.create")
-    observer = place.open()
+    observer = place.another()
     before: list[object] = []
 
     def work(tx: Transaction) -> int:

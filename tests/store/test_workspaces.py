@@ -97,17 +97,17 @@ def _left_in_file(path: str, ws: int) -> dict[str, int]:
 
 
 def test_workspaces_are_listed_by_name(own_place: Place) -> None:
-    store = own_place.open()
+    store = own_place.another()
     assert store.workspaces() == []
     numbers = {name: store.create_workspace(name) for name in ("b", "a", "ä", "B")}
     assert store.workspaces() == [(numbers[name], name) for name in ("B", "a", "b", "ä")]
-    assert own_place.open().workspaces() == store.workspaces()
+    assert own_place.another().workspaces() == store.workspaces()
 
 
 def test_dropping_leaves_no_row_and_touches_no_other(
     own_place: Place, postgres_server: PostgresServer
 ) -> None:
-    store = own_place.open()
+    store = own_place.another()
     mine, gone, third = (fill(store, name) for name in ("mine", "gone", "third"))
     mark_unsearched(own_place, postgres_server)
     before = [rows_left(own_place, postgres_server, ws) for ws in (mine, gone, third)]
@@ -129,7 +129,7 @@ def test_the_list_of_tables_is_whole(sqlite_place: Place) -> None:
 
 
 def test_a_dropped_workspace_is_not_there_for_anybody(own_place: Place) -> None:
-    store, other = own_place.open(), own_place.open()
+    store, other = own_place.another(), own_place.another()
     ws = fill(store, "gone")
     store.drop_workspace("gone")
     for reader in (store, other):
@@ -171,7 +171,7 @@ def test_a_number_is_never_given_to_another_workspace(own_place: Place) -> None:
 
 
 def test_there_must_be_a_workspace_to_drop(own_place: Place) -> None:
-    store = own_place.open()
+    store = own_place.another()
     ws = fill(store, "mine")
     mark = f"{ws:0300d}"
     for name in ("gone", "", mark):
@@ -188,7 +188,7 @@ def test_a_drop_that_names_nobody_spares_whoever_the_session_was_bound_to(
     postgres_place: Place,
 ) -> None:
     """A function of the owner's obeys the binding: it must be that of the name, or none."""
-    store = postgres_place.open()
+    store = postgres_place.another()
     ws = fill(store, "bound")
     with psycopg.connect(postgres_place.address) as bare:
         bare.execute("SELECT set_config('sandbar.ws', %s, false)", (str(ws),))
@@ -198,7 +198,7 @@ def test_a_drop_that_names_nobody_spares_whoever_the_session_was_bound_to(
 
 
 def test_a_drop_waits_for_the_write_before_it_and_fails_those_after_it(own_place: Place) -> None:
-    store, other = own_place.open(), own_place.open()
+    store, other = own_place.another(), own_place.another()
     ws = store.create_workspace("busy")
     gate = Gate(store, ws)
     failed: list[BaseException] = []
@@ -222,7 +222,7 @@ def test_a_drop_waits_for_the_write_before_it_and_fails_those_after_it(own_place
 
 
 def test_a_workspace_cannot_be_dropped_from_inside_a_write(own_place: Place) -> None:
-    store = own_place.open()
+    store = own_place.another()
     ws = store.create_workspace("mine")
     with pytest.raises(Fault) as caught:
         write(store, ws, lambda tx: store.drop_workspace("mine"))
@@ -231,7 +231,7 @@ def test_a_workspace_cannot_be_dropped_from_inside_a_write(own_place: Place) -> 
 
 
 def test_whoever_did_a_job_of_a_dropped_workspace_has_lost_it(own_place: Place) -> None:
-    store = own_place.open()
+    store = own_place.another()
     ws = fill(store, "gone")
     (claim,) = store.jobs.claim("worker", 9, 60.0)
     assert isinstance(claim, Claim)

@@ -15,7 +15,7 @@ from tests.store.writing import WAIT_S, Gate, create, creating, current, togethe
 
 
 def test_a_future_resolves_only_after_the_commit(store: Store, ws: int, place: Place) -> None:
-    observer = place.open()
+    observer = place.another()
     seen: list[bool] = []
     for _ in range(30):
         answered = threading.Event()
@@ -211,4 +211,4 @@ def test_threads_add_up(store: Store, ws: int) -> None:
 
 def test_an_empty_batch_releases_the_workspace(store: Store, ws: int, place: Place) -> None:
     together(store, ws, [lambda tx: None] * 3)
-    assert create(place.open(), ws) == 1
+    assert create(place.another(), ws) == 1

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
+from sandbar import clock
 from sandbar.errors import Conflict, Incorrect
-from sandbar.store.numbering import Numbers
+from sandbar.store.numbering import TICK_S, Numbers
 
 WORKSPACE_NUMBER_MAX = (1 << 23) - 1
 
@@ -188,6 +189,7 @@ class Runs:
     """Watches the numbers of runs go by: processes to come must get greater ones."""
 
     def __init__(self) -> None:
+        clock.pause_s(TICK_S)  # or else a run that has just begun might seem to be still to come
         self._now = Numbers().run
 
     def look_at(self, table: Table, rows: Iterable[Values]) -> None:

@@ -19,6 +19,9 @@ from sandbar.store.trail import AuditRow, Note
 # A run is 64ths of a second since 2020 and 17 random bits: below 2^53 until 2054.
 _EPOCH_US = 1_577_836_800_000_000
 _TICK_US = 15_625
+TICK_S = (
+    _TICK_US / 1_000_000
+)  # of two runs that begin so far apart the later has the greater number
 _RANDOM_BITS = 17
 
 DOUBT_S = 60.0  # nothing that a lost session began is committed later than this
