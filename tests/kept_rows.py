@@ -45,7 +45,9 @@ class KeptRows:
 
     def __init__(self, superusers_address: str, ws: int) -> None:
         self._ws = ws
-        self._connection = psycopg.connect(superusers_address, autocommit=True)
+        # Tables grow while the tests run, and their statistics are old or missing.
+        planner = "-c enable_seqscan=off -c jit=off"
+        self._connection = psycopg.connect(superusers_address, autocommit=True, options=planner)
         tables = tables_of_workspaces(self._connection)
         for table in tables:
             self._connection.execute(self._statement(_SAVE, table))
