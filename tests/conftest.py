@@ -149,7 +149,8 @@ def _properties(report: object, name: str) -> list[str]:
 def postgres_server() -> PostgresServer:
     """The run's PostgreSQL server; whichever worker needs it first starts it for all."""
     directory = Path(os.environ[_DIRECTORY])
-    server = PostgresServer(directory, owner=int(os.environ[_OWNER]))
+    settings = {"autovacuum": "off"}  # it would tidy up after tests that are over
+    server = PostgresServer(directory, owner=int(os.environ[_OWNER]), settings=settings)
     with (directory / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         return server.attach() if (directory / READY_FILE).exists() else server.start()

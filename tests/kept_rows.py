@@ -46,7 +46,7 @@ class KeptRows:
     def __init__(self, superusers_address: str, ws: int) -> None:
         self._ws = ws
         # Tables grow while the tests run, and their statistics are old or missing.
-        planner = "-c enable_seqscan=off -c jit=off"
+        planner = "-c enable_seqscan=off -c jit=off -c lock_timeout=10s"
         self._connection = psycopg.connect(superusers_address, autocommit=True, options=planner)
         tables = tables_of_workspaces(self._connection)
         for table in tables:

@@ -100,7 +100,6 @@ def _server_command(directory: Path, port: int, settings: list[str]) -> list[str
         f"max_connections={MAX_CONNECTIONS}",
         "fsync=on",
         "synchronous_commit=on",
-        "autovacuum=off",  # it would tidy up after tests that are over
     ]
     options = [word for setting in [*fixed, *settings] for word in ("-c", setting)]
     return [find_program("postgres"), "-D", str(directory / DATA), *options]

@@ -36,6 +36,7 @@ _LOADED = (
     "sandbar.cli.checks", "sandbar.cli.problems", "sandbar.cli.showing", "typer._adapters",
     "typer.rich_utils", "rich._emoji_codes", "rich.progress",
 )  # fmt: skip
+_ASKING_S_MAX = 10.0
 _HOW_OFTEN_S = 1.0  # the nursery looks whether those whom it serves are there
 
 
@@ -193,7 +194,14 @@ def _make_ready() -> None:
 
 def _begin(watched: selectors.BaseSelector, channel: socket.socket) -> None:
     """Start a process and say which one it is."""
-    request, ends, _, _ = socket.recv_fds(channel, _REQUEST_BYTES_MAX, 2)
+    channel.settimeout(_ASKING_S_MAX)
+    try:
+        request, ends, _, _ = socket.recv_fds(channel, _REQUEST_BYTES_MAX, 2)
+    except OSError:
+        request, ends = b"", []
+    if not request:  # whoever asked has gone before saying for what
+        channel.close()
+        return
     pid = os.fork()
     if pid == 0:
         _let_go(watched)

@@ -88,7 +88,7 @@ class Emptied:
     def __init__(self, admin: str) -> None:
         self.address = install(admin)
         self.lender = Lender(self.address)
-        self._admin = psycopg.connect(admin, autocommit=True)
+        self._admin = psycopg.connect(admin, autocommit=True, options="-c lock_timeout=10s")
         tables = self._admin.execute(
             "SELECT table_name FROM information_schema.columns "
             "WHERE table_schema = 'sandbar' AND column_name = 'ws'"

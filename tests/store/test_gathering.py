@@ -12,7 +12,7 @@ from sandbar import clock
 from sandbar.store import writer
 from sandbar.store.api import Store
 from sandbar.store.batch import run_batch
-from tests.store.conftest import new_workspace
+from tests.store.conftest import Place, new_workspace
 from tests.store.writing import WAIT_S, Gate, create, creating, together
 
 LONG_S = 5.0
@@ -91,7 +91,19 @@ def test_other_workspaces_do_not_wait(
     assert clock.monotonic_s() - started_s < LONG_S / 2
 
 
-def test_closing_does_not_wait(store: Store, ws: int, patiently: Callable[[float], None]) -> None:
+def test_who_must_be_alone_does_not_wait(
+    store: Store, ws: int, patiently: Callable[[float], None]
+) -> None:
+    patiently(LONG_S)
+    together(store, ws, [creating()] * 3)
+    started_s = clock.monotonic_s()
+    store.submit(ws, creating(), alone=True).result(WAIT_S)
+    assert clock.monotonic_s() - started_s < LONG_S / 2
+
+
+def test_closing_does_not_wait(place: Place, patiently: Callable[[float], None]) -> None:
+    store = place.open()
+    ws = new_workspace(store)
     patiently(LONG_S)
     together(store, ws, [creating()] * 3)
     started_s = clock.monotonic_s()

@@ -98,10 +98,12 @@ class Writer:
             if ws not in self._busy and len(queue) == 1:
                 self._ready.append(ws)
                 self._condition.notify()
-                if not self._idle:
+                if len(self._ready) > self._idle:
                     self._stop_gathering()  # this one need not wait for those who may return
-            elif ws in self._gathering and len(queue) >= self._gathering[ws][0]:
-                self._gathering[ws][1].set()
+            elif ws in self._gathering:
+                expected, gathered = self._gathering[ws]
+                if item.alone or len(queue) >= expected:
+                    gathered.set()
 
     def open_transaction(self) -> Transaction | None:
         """The transaction that the calling thread is inside of."""
@@ -137,8 +139,13 @@ class Writer:
         connector.close()
 
     def _run(self, connector: Connector, ws: int, items: list[Item]) -> None:
+        is_first = True
+
         def committed(t: int) -> None:
-            self._expect(ws, len(items))
+            nonlocal is_first
+            if is_first:  # of those who run alone the others need not wait
+                self._expect(ws, len(items))
+                is_first = False
             self._committed(ws, t)
 
         try:
@@ -197,12 +204,10 @@ class Writer:
             gathered = threading.Event()
             self._gathering[ws] = (expected, gathered)
         deadline_s, come = clock.monotonic_s() + _GATHER_S_MAX, -1
-        patience_s = _SILENCE_S + expected * _RETURN_S
-        while come < len(queue) and clock.monotonic_s() < deadline_s:
+        is_over = gathered.wait(min(expected * _RETURN_S, _GATHER_S_MAX))
+        while not is_over and come < len(queue) and clock.monotonic_s() < deadline_s:
             come = len(queue)
-            if gathered.wait(patience_s):
-                break
-            patience_s = _SILENCE_S
+            is_over = gathered.wait(_SILENCE_S)
         with self._condition:
             del self._gathering[ws]
             if queue:

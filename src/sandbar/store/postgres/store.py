@@ -78,7 +78,8 @@ class PostgresStore(OpenStore):
 
     def create_workspace(self, name: str) -> int:
         """Make an empty workspace, unless there is one of that name."""
-        self._founders.one_row(None, QUERIES.create_workspace, (name, secrets.randbits(52)))
+        with translated():
+            self._founders.one_row(None, QUERIES.create_workspace, (name, secrets.randbits(52)))
         ws = self.workspace(name)
         assert ws is not None
         return ws
