@@ -25,8 +25,8 @@ class Place(Protocol):
     def make(self, name: str) -> str:
         """A new, empty target."""
 
-    def copy(self, target: str) -> str:
-        """A second target with the same rows; nobody may have the first one open."""
+    def copy(self, target: str, name: str) -> str:
+        """Another target with the same rows; nobody may have the first one open."""
 
     def settle(self, target: str) -> None:
         """Do what an operator does after a bulk load."""
@@ -50,9 +50,9 @@ class SqlitePlace:
         """The path of a file that is not there yet."""
         return str(self._folder / f"{name}.db")
 
-    def copy(self, target: str) -> str:
+    def copy(self, target: str, name: str) -> str:
         """A copy of the file; closing it has emptied the write-ahead log."""
-        return shutil.copyfile(target, f"{target}-copy")
+        return shutil.copyfile(target, f"{target}-{name}")
 
     def settle(self, target: str) -> None:
         """Nothing: every query is written so that SQLite needs no statistics."""
@@ -79,15 +79,15 @@ class PostgresPlace:
         """The application's address of a new database with our tables."""
         return install(self._server.create_database(f"bench_{name}".replace("-", "_")))
 
-    def copy(self, target: str) -> str:
+    def copy(self, target: str, name: str) -> str:
         """A database made after the model of another."""
-        name = _database(target)
+        model = _database(target)
         statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
-            sql.Identifier(f"{name}_copy"), sql.Identifier(name)
+            sql.Identifier(f"{model}_{name}"), sql.Identifier(model)
         )
         with psycopg.connect(self._server.url, autocommit=True) as connection:
             connection.execute(statement)
-        return target.replace(name, f"{name}_copy")
+        return target.replace(model, f"{model}_{name}")
 
     def settle(self, target: str) -> None:
         """Give the planner its statistics, and leave no bulk of dirty pages to what follows."""

@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 Round = Callable[[], int]  # does some work and returns how many operations that was
+Prepare = Callable[[], None]  # what a round needs and no clock should count
 
 _BLOCK = 8  # operations between two looks at the clock
 
@@ -35,13 +36,25 @@ class Contest(NamedTuple):
         return [mine / theirs for mine, theirs in zip(self.ours, self.other, strict=True)]
 
 
-def alternate(ours: Round, other: Round, rounds: int) -> Contest:
+def _nothing() -> None: ...
+
+
+def alternate(
+    ours: Round,
+    other: Round,
+    rounds: int,
+    *,
+    prepare_ours: Prepare = _nothing,
+    prepare_other: Prepare = _nothing,
+) -> Contest:
     """Let both run in turn, each first in every second round; one round before is not counted."""
-    ours(), other()
     contest = Contest([], [])
+    pairs = [(prepare_ours, ours, contest.ours), (prepare_other, other, contest.other)]
+    for prepare, contestant, _ in pairs:
+        prepare(), contestant()
     for number in range(rounds):
-        pairs = [(ours, contest.ours), (other, contest.other)]
-        for contestant, rates in pairs if number % 2 else reversed(pairs):
+        for prepare, contestant, rates in pairs if number % 2 else reversed(pairs):
+            prepare()
             gc.collect()
             start = time.perf_counter()
             count = contestant()

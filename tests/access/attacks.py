@@ -200,6 +200,16 @@ ATTACKS: dict[str, Attack] = {
     "a new property of access": define_property("auth/evil", {"dt/range": "db.type/string"}),
     "a new property of the core": define_property("dt/evil", {"dt/range": "db.type/string"}),
     "a name of access": transact(create("shop/Item", {"db/ident": "auth/free-name"})),
+    "a name of access, after many that have none": transact(
+        create("shop/Item", {}),
+        create("shop/Item", {}),
+        create("shop/Item", {"db/ident": "auth/free-name"}),
+    ),
+    "an account, after many others": transact(
+        create("shop/Item", {}),
+        create("shop/Item", {}),
+        create("auth/User", {"auth/user-name": "user/evil"}),
+    ),
     "take a name of access": transact(update("item/one", set={"db/ident": "auth/free-name"})),
     "change somebody's property": define_property("shop/name", {"dt/pattern": "."}),
     "change somebody's class": transact(update("shop/Item", set={"dt/label": "mine"})),

@@ -77,6 +77,20 @@ def test_a_secret_is_compared_and_never_shown(users: Database) -> None:
     assert problem_of(lambda: users.secret_matches(id, USER, CANARY)).code == "entity.unknown"
 
 
+@pytest.mark.parametrize("name", [USER, f":{USER}"])
+def test_secrets_are_hashed_among_operations_that_have_none(users: Database, name: str) -> None:
+    written = users.transact(
+        [
+            {"op": "create", "class": "my/User", "slots": {"user/name": "ann"}, "temp": "ann"},
+            {"op": "create", "class": "my/User", "slots": {name: CANARY}},
+            {"op": "update", "entity": "ann", "set": {name: CANARY}},
+            {"op": "create", "class": "my/User", "slots": {"user/name": "bob"}},
+        ]
+    )
+    ann, nobody, _, bob = (outcome.entity_id for outcome in written.outcomes)
+    assert [users.secret_matches(id, USER, CANARY) for id in (ann, nobody, bob)] == [1, 1, 0]
+
+
 def test_no_error_repeats_a_secret(users: Database) -> None:
     id = users.create("my/User", {"user/name": "ann", USER: CANARY}).entity_id
     loud = CANARY.upper() + "!"
@@ -126,20 +140,25 @@ def test_a_required_secret(users: Database) -> None:
     assert users.secret_matches(id, USER, CANARY)
 
 
-def test_a_secret_slot_and_its_first_value_come_in_one_transaction(db: Database) -> None:
+@pytest.mark.parametrize("colon", ["", ":"])
+def test_a_secret_slot_and_its_first_value_come_in_one_transaction(
+    db: Database, colon: str
+) -> None:
+    word = {"db/ident": "new/word", "dt/range": "db.type/string", f"{colon}dt/secret?": True}
     written = db.transact(
         [
-            {"op": "create", "class": "new/User", "slots": {"new/word": CANARY}, "temp": "u"},
+            {
+                "op": "create",
+                "class": "new/User",
+                "slots": {f"{colon}new/word": CANARY},
+                "temp": "u",
+            },
             {
                 "op": "create",
                 "class": "dt/Class",
                 "slots": {"db/ident": "new/User", "dt/slots": ["new/word"]},
             },
-            {
-                "op": "create",
-                "class": "dt/Property",
-                "slots": {"db/ident": "new/word", "dt/range": "db.type/string", "dt/secret?": True},
-            },
+            {"op": "create", "class": "dt/Property", "slots": word},
         ]
     )
     assert db.secret_matches(written.temps["u"], "new/word", CANARY)

@@ -18,6 +18,7 @@ from sandbar.model.core import TYPE
 from sandbar.patience import Patience, check, current, limited
 from sandbar.store.api import Store, Transaction
 from sandbar.store.postgres import pool
+from sandbar.store.postgres.connection import STATEMENT_S_MAX, limit_ms
 from sandbar.store.scan import Between, Equals, Scan
 from sandbar.store.sqlite import store as sqlite_store
 from sandbar.store.sqlite.connection import open_reader
@@ -357,3 +358,12 @@ def test_a_hook_is_called_once_and_not_after_it_was_left() -> None:
     assert calls == ["first", "late"]
     assert patience.is_cancelled()
     assert Patience(5).remaining_s() == pytest.approx(5, abs=0.5)
+
+
+@pytest.mark.parametrize("left_s", [0.0, 0.0001, 0.0194, 0.0196, 1.0, 29.9999])
+def test_the_server_does_not_stop_a_statement_before_its_deadline(left_s: float) -> None:
+    assert max(left_s * 1000, 1) <= limit_ms(left_s) < left_s * 1000 + 1.001
+
+
+def test_no_statement_gets_more_than_the_most() -> None:
+    assert limit_ms(3600.0) == STATEMENT_S_MAX * 1000

@@ -43,24 +43,22 @@ class Guard(Protocol):
         """Whether entities of these classes may be named to whoever writes."""
 
     def touch(self, touched: Touched) -> None:
-        """Whether this change may be made."""
-
-
-def kinds_of(schema: Schema, class_id: int) -> frozenset[str]:
-    """The names of a class and of all above it."""
-    known = schema.derived.get(("kinds", class_id))
-    if known is None:
-        lineage = schema.class_by_id(class_id).lineage
-        known = frozenset(schema.ident_of(id) for id in lineage)
-        schema.derived["kinds", class_id] = known
-    return frozenset(known)
+        """Whether this change may be made; to two that differ in their ids only, one answer."""
 
 
 def ask(guard: Guard, drafts: list[Draft], tx: Transaction, old: Schema, new: Schema) -> None:
-    """Tell the guard of all that has changed among these drafts, secrets included."""
+    """Tell the guard of all that has changed among these drafts, secrets included.
+
+    New instances of a class that have no name are all alike: it is told of the first.
+    """
     secret = {id for id, _ in tx.secrets}
     gone = {draft.id for draft in drafts if draft.doc is None}
+    told: set[int] = set()
     for draft in drafts:
+        if draft.old is None and draft.doc is not None and _IDENT not in draft.doc:
+            if draft.class_id in told:
+                continue
+            told.add(draft.class_id)
         if draft.is_changed() or draft.id in secret:
             guard.touch(_touched(draft, old, new, tx.t, gone))
 
@@ -69,12 +67,12 @@ def _touched(draft: Draft, old: Schema, new: Schema, t: int, gone: set[int]) -> 
     schema = new if new.has_class(draft.class_id) else old
     is_definition = draft.class_id in new.metaclasses or draft.class_id in old.metaclasses
     if draft.old is None and draft.doc is not None and not is_definition:
-        kinds, ident = kinds_of(schema, draft.class_id), draft.doc.get(_IDENT)
+        kinds, ident = schema.class_by_id(draft.class_id).kinds, draft.doc.get(_IDENT)
         return Touched(draft.id, kinds, ident, None, False, False, _NONE, _NONE, _NONE)
     changed = _changed_slots(draft, schema)
     return Touched(
         draft.id,
-        kinds_of(schema, draft.class_id),
+        schema.class_by_id(draft.class_id).kinds,
         (draft.doc or {}).get(_IDENT),
         (draft.old or {}).get(_IDENT),
         draft.before is not None and draft.before.t != t,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sandbar.model import core
 from sandbar.model.documents import Doc, write_doc
 from sandbar.model.drafts import Draft
 from sandbar.model.schema import Class
@@ -14,7 +13,7 @@ def creation_of(draft: Draft, cls: Class) -> Change:
     """The change that brings a new entity, or one that is back again."""
     doc = draft.doc
     assert doc is not None
-    begun = list(pairs_of(cls, doc))
+    begun = _distinct_pairs(cls, doc)
     return Change(draft.id, cls.id, write_doc(doc), begun, (), entity_words(cls, doc))
 
 
@@ -41,15 +40,17 @@ def _says_other(draft: Draft, before: Class, after: Class) -> bool:
 
 def pairs_of(cls: Class, doc: Doc | None) -> dict[Pair, None]:
     """The index keys of a document."""
-    if doc is None:
-        return {}
-    pairs: dict[Pair, None] = {(core.TYPE, cls.type_key): None}
+    return {} if doc is None else dict.fromkeys(_distinct_pairs(cls, doc))
+
+
+def _distinct_pairs(cls: Class, doc: Doc) -> list[Pair]:
+    pairs = [cls.type_pair]
     for slot, number, many, index in cls.indexed_slots:
         stored = doc.get(slot)
         if stored is None:
             continue
         if many:
-            pairs.update(dict.fromkeys((number, key) for key in index(stored)))
+            pairs += dict.fromkeys((number, key) for key in index(stored))
         else:
-            pairs[number, index(stored)] = None
+            pairs.append((number, index(stored)))
     return pairs

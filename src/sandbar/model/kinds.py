@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sandbar.model.guarding import kinds_of
 from sandbar.model.naming import resolve_ever
 from sandbar.model.schema import Schema
 from sandbar.store.api import Snapshot
@@ -21,5 +20,5 @@ def kinds_ever(
         if not then.has_class(first.cls):
             break  # purged: nobody knows any more what it was
         now = schema if schema.has_class(first.cls) else then
-        return kinds_of(now, first.cls) | kinds_of(then, first.cls)
+        return now.class_by_id(first.cls).kinds | then.class_by_id(first.cls).kinds
     return frozenset()

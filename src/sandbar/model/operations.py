@@ -118,7 +118,7 @@ def parse_operations(given: Sequence[Any]) -> list[Operation]:
             hint="send them in several transactions",
         )
     try:
-        if not any(isinstance(op, msgspec.Struct) for op in given):
+        if not any(issubclass(kind, msgspec.Struct) for kind in set(map(type, given))):
             return [_unnumbered(op) for op in msgspec.convert(given, type=list[Operation])]
         return [
             _shaped(op)

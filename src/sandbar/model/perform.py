@@ -50,19 +50,15 @@ class _Performance:
         done: set[int] = set()
         while meta := self._announce_known(done):
             for at in meta:
-                self._guard(at, self._perform, self.operations[at])
+                self._perform(at, self.operations[at])
             done.update(meta)
             self._evolve()
         for at, op in enumerate(self.operations):
             if isinstance(op, Create) and at not in self.announced:
-                self._guard(at, self._announce, op)
+                self._announce(at, op, None)
         for at, op in enumerate(self.operations):
-            if at in done:
-                continue
-            try:
+            if at not in done:
                 self._perform(at, op)
-            except Problem as problem:
-                self._note(problem, None, at)
         self._evolve()  # deleting data can reach the metamodel, too
         self._refuse_if_wrong(self.unit.check_touched())
         return [outcome for outcome in self.outcomes if outcome is not None]
@@ -92,12 +88,6 @@ class _Performance:
             return None
         return next((at for at, (_, made, _) in self.ids.items() if made == id), self.about.get(id))
 
-    def _guard(self, at: int, act: Any, op: Operation) -> None:
-        try:
-            act(at, op)
-        except Problem as problem:
-            self._note(problem, None, at)
-
     def _note(self, problem: Problem, slot: str | None, at: int) -> None:
         self._only = self._only or problem
         self._kinds.add(type(problem))
@@ -121,7 +111,7 @@ class _Performance:
             if cls is None:
                 continue
             if at not in self.announced:
-                self._guard(at, self._announce, op)
+                self._announce(at, op, cls)
             if cls.id in metaclasses and at in self.ids:
                 meta.append(at)
         return meta
@@ -136,11 +126,16 @@ class _Performance:
             cls = self._known[name] = self.unit.schema.class_if_known(named)
         return cls
 
-    def _announce(self, at: int, op: Create) -> None:
+    def _announce(self, at: int, op: Create, cls: Class | None) -> None:
         """Give a new entity its id before anything refers to it."""
-        unit = self.unit
         self.announced.add(at)
-        cls = self._class_of(op) or unit.schema.class_named(op.class_)
+        try:
+            self._give_id(at, op, cls or self.unit.schema.class_named(op.class_))
+        except Problem as problem:
+            self._note(problem, None, at)
+
+    def _give_id(self, at: int, op: Create, cls: Class) -> None:
+        unit = self.unit
         given = given_ident(op)
         existing = None if given is None else self._existing(given)
         id = existing if existing is not None else new_id(unit, op, given)
@@ -218,9 +213,16 @@ class _Performance:
     # --- performing --------------------------------------------------------------------------
 
     def _perform(self, at: int, op: Operation) -> None:
-        if isinstance(op, Create):
-            self._create(at, op)
-        elif isinstance(op, Update):
+        try:
+            if isinstance(op, Create):
+                self._create(at, op)
+            else:
+                self._perform_other(at, op)
+        except Problem as problem:
+            self._note(problem, None, at)
+
+    def _perform_other(self, at: int, op: Operation) -> None:
+        if isinstance(op, Update):
             self._update(at, op)
         elif isinstance(op, Delete):
             id = self.unit.resolve(op.entity)

@@ -18,6 +18,7 @@ from sandbar.model.expressions import Expression, compile_expression
 from sandbar.model.findings import suggestion
 from sandbar.model.properties import Property
 from sandbar.model.values import VALUE_TYPES
+from sandbar.store.pieces import Pair
 
 MetaDocs = Mapping[int, tuple[int, Doc]]  # id to class and document
 
@@ -145,6 +146,16 @@ class Class:
     def type_key(self) -> bytes:
         """The index key of this class as a value of `dt/type`."""
         return _REF.index_key(self.id)
+
+    @cached_property
+    def type_pair(self) -> Pair:
+        """The same with the number of `dt/type`: what every instance is found by."""
+        return core.TYPE, self.type_key
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """The names of the class itself and of all above it."""
+        return frozenset(map(self._schema.ident_of, self.lineage))
 
 
 class Schema:

@@ -21,6 +21,8 @@ from sandbar.store.api import Snapshot
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 _STRING = VALUE_TYPES["db.type/string"]
 
+_SECRECY = frozenset({"dt/secret?", ":dt/secret?"})
+
 Rules = dict[str, Property]  # what a secret must satisfy before it is hashed, by ident
 
 
@@ -32,7 +34,8 @@ def hash_secrets(schema: Schema, operations: list[Operation]) -> list[Operation]
     if not secret:
         return operations
     rules = {name: schema.property_named(name) for name in schema.secret_slots}
-    return [_hashed(op, secret, rules) for op in operations]
+    named = secret.union(f":{name}" for name in secret)
+    return [op if _says_none(op, named) else _hashed(op, secret, rules) for op in operations]
 
 
 def kept_secret(snapshot: Snapshot, schema: Schema, entity: Any, slot: str) -> str | None:
@@ -60,13 +63,20 @@ def _made_secret(operations: list[Operation]) -> set[str]:
     """The slots that these very operations make secret."""
     names = set()
     for op in operations:
-        if isinstance(op, Create | Update):
+        if isinstance(op, (Create, Update)) and not _says_none(op, _SECRECY):
             given = op.slots if isinstance(op, Create) else op.set
             slots = {name.removeprefix(":"): value for name, value in given.items()}
             ident = slots.get("db/ident") if isinstance(op, Create) else op.entity
             if slots.get("dt/secret?") is True and isinstance(ident, str):
                 names.add(ident.removeprefix(":"))
     return names
+
+
+def _says_none(op: Operation, names: frozenset[str]) -> bool:
+    """Whether an operation sets none of these slots: that is nearly always so, and found fast."""
+    if isinstance(op, Create):
+        return names.isdisjoint(op.slots)
+    return not isinstance(op, Update) or names.isdisjoint(op.set)
 
 
 def _hashed(op: Operation, secret: frozenset[str], rules: Rules) -> Operation:

@@ -24,7 +24,7 @@ from sandbar.model.checks import (
 from sandbar.model.documents import Doc
 from sandbar.model.drafts import Draft, Hashed, SecretNotHashed
 from sandbar.model.findings import Finding, suggestion
-from sandbar.model.guarding import Guard, ask, kinds_of
+from sandbar.model.guarding import Guard, ask
 from sandbar.model.handover import change_of, creation_of
 from sandbar.model.naming import FINDERS, lookup_key, unknown_entity
 from sandbar.model.properties import Property
@@ -170,23 +170,22 @@ class Unit:
 
     def begin_create(self, cls: Class, id: int) -> Draft:
         """A new, empty draft."""
-        self._admit(cls.id, is_new=True)
-        self._remember(id)
-        draft = Draft(id, cls.id, None, None, {})
-        self.drafts[id] = draft
-        self._note_if_meta(draft)
-        self.touched.add(id)
-        return draft
+        if self.guard is not None:
+            self.guard.admit(cls.kinds, is_new=True)
+        return self._begin(Draft(id, cls.id, None, None, {}))
 
     def begin_restore(self, cls: Class, id: int) -> Draft:
         """The empty draft of an entity that was deleted, be it by this very unit."""
         self._admit(cls.id)
-        self._remember(id)
         known = self.drafts.get(id)
         before, old = (None, None) if known is None else (known.before, known.old)
-        draft = self.drafts[id] = Draft(id, cls.id, before, old, {})
+        return self._begin(Draft(id, cls.id, before, old, {}))
+
+    def _begin(self, draft: Draft) -> Draft:
+        self._remember(draft.id)
+        self.drafts[draft.id] = draft
         self._note_if_meta(draft)
-        self.touched.add(id)
+        self.touched.add(draft.id)
         return draft
 
     def put(self, draft: Draft, property: Property, stored: Any) -> None:
@@ -353,9 +352,9 @@ class Unit:
         else:
             self._undo[id] = None if draft.doc is None else dict(draft.doc)
 
-    def _admit(self, class_id: int, *, is_new: bool = False) -> None:
+    def _admit(self, class_id: int) -> None:
         if self.guard is not None:
-            self.guard.admit(self._kinds(class_id), is_new=is_new)
+            self.guard.admit(self._kinds(class_id))
 
     def shows(self, id: int) -> bool:
         """Whether whoever writes may be told of an entity that the write has come across."""
@@ -364,7 +363,7 @@ class Unit:
 
     def _kinds(self, class_id: int) -> frozenset[str]:
         is_known = self.schema.has_class(class_id)
-        return kinds_of(self.schema if is_known else self.base_schema, class_id)
+        return (self.schema if is_known else self.base_schema).class_by_id(class_id).kinds
 
     def ask_guard(self, *, since_undo: bool = False) -> None:
         """Whether all this may be changed; or only what `undone_by_failure` would undo."""

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from sandbar import clock
 from sandbar.errors import Fault
+from sandbar.store.begun import Begun
 from sandbar.store.jobs import job_lost
 from sandbar.store.numbering import Ride
 from sandbar.store.pieces import Change, Pair, PastRow, RunAlone
@@ -61,7 +62,7 @@ class Plan:
         self.instant_us = state.instant_us
         self.rows: dict[int, Row | None] = {}
         self.versions: dict[tuple[int, int], tuple[int, str | None]] = {}
-        self.begun: dict[Pair, dict[int, int]] = {}
+        self.begun = Begun()
         self.ended: dict[Pair, dict[int, int]] = {}
         self.past: list[PastRow] = []
         self.transactions: list[tuple[TxRow, bool]] = []
@@ -101,21 +102,16 @@ class Plan:
     def flush(self, base: Base) -> None:
         """Write the rows planned so far and forget them; counters and records stay planned."""
         base.apply(self)
-        self.rows, self.versions, self.begun, self.ended = {}, {}, {}, {}
+        self.rows, self.versions, self.begun, self.ended = {}, {}, Begun(), {}
         self.past, self.secrets = [], {}
         self.words, self.first_unstored_id = {}, self.next_id
 
     def take(self, change: Change, t: int) -> None:
         """Plan the rows of one entity's change."""
-        id, begun = change.id, self.begun
+        id = change.id
         for pair in change.ended:
             self.end(pair, id, t)
-        for pair in change.begun:
-            holders = begun.get(pair)
-            if holders is None:
-                begun[pair] = {id: t}
-            else:
-                holders[id] = t
+        self.begun.begin(change.begun, id, t)
         if change.words is not None:
             self.words[id] = change.words
         if change.doc is None:
@@ -130,13 +126,9 @@ class Plan:
         if row.t != t:
             self.versions[row.id, row.t] = (row.cls, row.doc)
 
-    def begin(self, pair: Pair, id: int, t: int) -> None:
-        """Index a value from `t` on."""
-        self.begun.setdefault(pair, {})[id] = t
-
     def end(self, pair: Pair, id: int, t: int) -> None:
         """Index a value only until `t`."""
-        since = self.begun.get(pair, {}).pop(id, None)
+        since = self.begun.take_back(pair, id)
         if since is None:
             self.ended.setdefault(pair, {})[id] = t
         elif since != t:
@@ -190,10 +182,10 @@ class Transaction:
         ids = self._base.find(property, key)
         pair = (property, key)
         ended = self._plan.ended.get(pair)
-        begun = self._plan.begun.get(pair)
+        begun = self._plan.begun.holders(pair)
         if not ended and not begun:
             return ids
-        return sorted((set(ids) - set(ended or ())) | set(begun or ()))
+        return sorted((set(ids) - set(ended or ())).union(begun))
 
     def count(self, property: int, key: Key) -> int:
         """How many entities hold this key, after this transaction's own changes."""
@@ -207,7 +199,7 @@ class Transaction:
         for property in properties:
             pair = (property, key)
             found.difference_update((property, id) for id in self._plan.ended.get(pair, ()))
-            found.update((property, id) for id in self._plan.begun.get(pair, ()))
+            found.update((property, id) for id in self._plan.begun.holders(pair))
         return sorted(found)[:limit]
 
     def secret(self, id: int, property: int) -> str | None:
@@ -297,8 +289,7 @@ class Transaction:
         self._reindexed = True
         for pair in ended:
             self._plan.end(pair, id, self.t)
-        for pair in begun:
-            self._plan.begin(pair, id, self.t)
+        self._plan.begun.begin(begun, id, self.t)
 
     def index_words(self, id: int, words: Words) -> None:
         """Change what an unchanged entity is searched by."""

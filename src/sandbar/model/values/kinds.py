@@ -18,17 +18,15 @@ class ValueType:
 
     `decode` takes a JSON value or the natural Python value and returns the canonical stored form,
     or raises Incorrect; decoding a stored form gives it back. `order_key` turns a stored value
-    into bytes that sort as the values do. Both are fields, not methods, to save a call.
+    into bytes that sort as the values do; `index_key` is the same, or the beginning and a digest
+    of one that is longer than 255 bytes. All are fields, not methods, to save a call.
     """
 
     ident: str
     indexable: bool
     decode: Callable[[object], JsonValue]
     order_key: Callable[[Any], bytes]
-
-    def index_key(self, stored: JsonValue) -> bytes:
-        """The order key, or its beginning and a digest when it is longer than 255 bytes."""
-        return keys.shortened(self.order_key(stored))
+    index_key: Callable[[Any], bytes]
 
     def json_schema(self) -> dict[str, Any]:
         """A fresh JSON Schema 2020-12 fragment that accepts every stored value."""
@@ -62,9 +60,13 @@ _UNORDERED: dict[str, Callable[[object], JsonValue]] = {
 
 
 def _table() -> dict[str, ValueType]:
-    kinds = [ValueType(f"db.type/{name}", True, *both) for name, both in _ORDERED.items()]
+    kinds = [
+        ValueType(f"db.type/{name}", True, decode, order_key, keys.index_key_of(order_key))
+        for name, (decode, order_key) in _ORDERED.items()
+    ]
     kinds += [
-        ValueType(f"db.type/{name}", False, decode, _no_key) for name, decode in _UNORDERED.items()
+        ValueType(f"db.type/{name}", False, decode, _no_key, _no_key)
+        for name, decode in _UNORDERED.items()
     ]
     return {kind.ident: kind for kind in kinds}
 

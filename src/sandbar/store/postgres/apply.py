@@ -30,7 +30,7 @@ def apply_plan(connection: Connection, ws: int, plan: Plan, nonce: bytes) -> Non
     rows: Bindings = {"ws": ws, "nonce": nonce}
     rows |= {"t": plan.t, "generation": plan.generation}
     rows |= {"next_id": plan.next_id, "instant_us": plan.instant_us}
-    rows |= _slots(plan) | _past(plan) | _versions(plan) | _entities(plan) | _transactions(plan)
+    rows |= _slots(ws, plan) | _past(plan) | _versions(plan) | _entities(plan) | _transactions(plan)
     rows |= words_of(ws, plan)
     connection.execute(_Q.put_rows, rows)
     _put_secrets(connection, ws, plan)
@@ -59,9 +59,8 @@ def _end_slots(connection: Connection, ws: int, plan: Plan) -> None:
         raise Fault("store.index-hole", "a value that ends was not indexed")
 
 
-def _slots(plan: Plan) -> Bindings:
-    rows = [(*pair, *held) for pair, ids in plan.begun.items() for held in ids.items()]
-    properties, keys, ids, since = _columns(rows, 4)
+def _slots(ws: int, plan: Plan) -> Bindings:
+    _, properties, keys, ids, since = _columns(plan.begun.rows(ws), 5)
     return {
         "slot_properties": Longs(properties),
         "slot_keys": Blobs(keys),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
+from math import ceil
 from types import TracebackType
 from typing import Any
 
@@ -179,8 +180,11 @@ def begin(connection: Connection, statement_s: float | None) -> None:
 
 
 def limit_ms(seconds: float) -> int:
-    """The limit of a statement that should end within this time, as the server takes it."""
-    return max(round(min(seconds, STATEMENT_S_MAX) * 1000), 1)
+    """The limit of a statement that should end within this time, as the server takes it.
+
+    Never less: who is stopped before the deadline would not be told that it was the deadline.
+    """
+    return max(ceil(min(seconds, STATEMENT_S_MAX) * 1000), 1)
 
 
 def command(connection: Connection, sql: str) -> str | None:

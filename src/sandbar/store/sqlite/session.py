@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from operator import itemgetter
 
 import apsw
 import msgspec
@@ -28,6 +29,7 @@ from sandbar.store.sqlite.trail import apply_rides
 from sandbar.store.sqlite.words import apply_words
 
 _IDS_MAX = 1 << 40  # the rest of a place is the workspace
+_PROPERTY, _KEY = itemgetter(1), itemgetter(2)  # of a row of the index
 
 
 class SqliteConnector:
@@ -142,12 +144,11 @@ class SqliteSession(SqliteReads):
         past = plan.past + self._end_slots(plan)
         if past:
             many(QUERIES.put_past, [(ws, *row) for row in past])
-        begun = [
-            (ws, property, key, id, since)
-            for (property, key), ids in plan.begun.items()
-            for id, since in ids.items()
-        ]
-        begun.sort()  # in the order of the tree, neighbours find their page still at hand
+        begun = plan.begun.rows(ws)
+        # In the order of the tree, neighbours find their page still at hand. Sorting twice by one
+        # column is twice as quick as sorting once by all.
+        begun.sort(key=_KEY)
+        begun.sort(key=_PROPERTY)
         many(QUERIES.begin_slot, begun)
 
     def _end_slots(self, plan: Plan) -> list[PastRow]:
