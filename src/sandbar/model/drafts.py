@@ -10,6 +10,9 @@ from sandbar.model.documents import Doc, exact, read_doc
 from sandbar.store.rows import Row
 
 
+_IDENT = str(core.IDENT)
+
+
 class Hashed:
     """A secret that was hashed before it came near a transaction."""
 
@@ -47,7 +50,7 @@ class Draft(msgspec.Struct, gc=False):
 
 def ident_of(draft: Draft) -> str | None:
     """The name of a draft's entity, or of what it was."""
-    ident: str | None = (draft.doc or draft.old or {}).get(str(core.IDENT))
+    ident: str | None = (draft.doc or draft.old or {}).get(_IDENT)
     return ident
 
 

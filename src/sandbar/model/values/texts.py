@@ -20,6 +20,8 @@ from sandbar.model.values.scalars import plain_text
 MAX_URI_BYTES = 8 * 1024
 MAX_BASE64 = (MAX_BYTES + 2) // 3 * 4
 
+_SHORT = 256
+
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _UUID_EXAMPLE = '"0f8fad5b-d9cb-469f-a165-70867728950e"'
 _URI_START = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:.", re.DOTALL)
@@ -30,6 +32,8 @@ _BYTES_EXAMPLE = '"aGVsbG8="'
 
 def decode_keyword(value: object) -> str:
     """`status/open`, without a leading colon."""
+    if type(value) is str and value.isascii() and "\0" not in value and len(value) <= _SHORT:
+        return parse_keyword(value)
     return parse_keyword(plain_text(value, "a keyword", '"status/open"'))
 
 
