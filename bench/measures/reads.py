@@ -127,7 +127,7 @@ def flatness(small: Population, large: Population, settings: Settings) -> Iterat
         contest = alternate(
             for_a_while(many.ours, many.inputs, settings.read_seconds),
             for_a_while(few.ours, few.inputs, settings.read_seconds),
-            settings.rounds,
+            settings.flat_rounds,
         )
         yield slowdown(
             contest,

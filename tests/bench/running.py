@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 TINY: Settings = QUICK._replace(
     rounds=1,
     read_seconds=0.002,
+    flat_rounds=1,
     inputs=50,
     creates_per_round=5,
     creates_per_thread=1,

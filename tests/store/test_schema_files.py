@@ -71,6 +71,8 @@ def test_sqlite_migrations_add_up_to_the_schema() -> None:
     for migration in migrations_of(SQLITE):
         old.execute(migration.sql)
     assert _sqlite_schema(new) == _sqlite_schema(old) != []
+    settings = "SELECT k, v FROM search_config ORDER BY 1"
+    assert new.execute(settings).fetchall() == old.execute(settings).fetchall() != []
 
 
 def _sqlite_schema(connection: apsw.Connection) -> list[Any]:

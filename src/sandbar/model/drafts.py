@@ -9,7 +9,6 @@ from sandbar.model import core
 from sandbar.model.documents import Doc, exact, read_doc
 from sandbar.store.rows import Row
 
-
 _IDENT = str(core.IDENT)
 
 

@@ -136,6 +136,9 @@ CREATE VIRTUAL TABLE search USING fts5(
 -- Fewer, larger merges: a third of what indexing costs, for a search that looks in more places.
 INSERT INTO search (search, rank) VALUES ('automerge', 16);
 
+-- Those above that number bit by bit, so that no write has to wait for all of it.
+INSERT INTO search (search, rank) VALUES ('crisismerge', 64);
+
 -- Workspaces with entities from before there was a search, and up to which id they are indexed.
 CREATE TABLE unsearched (
   ws     INTEGER PRIMARY KEY,
