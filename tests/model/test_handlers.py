@@ -201,6 +201,44 @@ def test_a_schema_change_inside_is_checked_against_all_data(shop: Database) -> N
     assert shop.query("shop/Item").items[0]["item/price"] == "1"
 
 
+def test_a_definition_that_is_set_back_inside_is_as_it_was(shop: Database) -> None:
+    hat = item(shop, "Hat")
+
+    def work() -> None:
+        shop.update("item/name", {"dt/indexed?": False})
+        shop.update("item/name", {"dt/indexed?": True})
+
+    shop.run(work)
+    assert [found.entity_id for found in shop.query("shop/Item", {"item/name": "Hat"}).items] == [
+        hat
+    ]
+    shop.update(hat, {"item/name": "Cap"})
+    assert [found.entity_id for found in shop.query("shop/Item", {"item/name": "Cap"}).items] == [
+        hat
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "slot", "change", "code"),
+    [
+        ({"item/serial": 5}, "item/serial", {"dt/range": "db.type/string"}, "value.type"),
+        ({"item/serial": 5}, "item/serial", {"dt/range": "db.type/bigdec"}, "value.form"),
+        ({"item/tags": ["a", "b"]}, "item/tags", {"db/cardinality": "one"}, "slot.single"),
+    ],
+)
+def test_what_was_written_inside_by_other_rules_is_a_problem(
+    shop: Database, given: dict[str, Any], slot: str, change: dict[str, Any], code: str
+) -> None:
+    def work() -> None:
+        shop.create("shop/Item", {"item/name": "Hat", **given})
+        shop.update(slot, change)
+
+    problem = problem_of(lambda: shop.run(work))
+    assert problem.code == "schema.would-break"
+    assert problem.data["entities"][0]["findings"][0]["code"] == code
+    assert shop.query("shop/Item").items == []
+
+
 def test_a_key_works_inside_too(shop: Database) -> None:
     def work() -> int:
         made = shop.create("shop/Item", {"item/name": "Hat"}, idempotency_key="k").entity_id

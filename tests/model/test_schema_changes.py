@@ -262,6 +262,59 @@ def test_a_slot_can_be_indexed_later_and_unindexed_again(shop: Database) -> None
     assert shop.query("shop/Item", order_by="-item/stock").items[0]["item/stock"] == 5
 
 
+@pytest.mark.parametrize("values", [["x", "y"], ["x"]])
+def test_a_slot_can_become_single_and_indexed_at_once(house: Database, values: list[str]) -> None:
+    id = house.create("my/Thing", {"a/many": values}).entity_id
+    change = {"db/cardinality": "one", "dt/indexed?": True}
+    if len(values) > 1:
+        problem = problem_of(lambda: house.update("a/many", change))
+        assert problem.code == "schema.would-break"
+        assert problem.data["entities"][0]["findings"][0]["code"] == "slot.single"
+        return
+    house.update("a/many", change)
+    assert house.query("my/Thing", {"a/many": "x"}, order_by="a/many").items[0].entity_id == id
+    house.update("a/many", {"db/cardinality": "many"})
+    assert house.query("my/Thing", {"a/many": "x"}).items[0]["a/many"] == ["x"]
+
+
+def test_an_instance_follows_rules_that_come_with_it(house: Database) -> None:
+    """Whatever the order: the metamodel comes first."""
+    written = house.transact(
+        [
+            {"op": "create", "class": "my/Thing", "slots": {"a/number": 5, "a/many": "x"}},
+            {
+                "op": "update",
+                "entity": "a/number",
+                "set": {"dt/range": "db.type/bigdec", "dt/indexed?": True},
+            },
+            {"op": "update", "entity": "a/many", "set": {"db/cardinality": "one"}},
+        ]
+    )
+    assert slots_of(house, written.entity_id) == {"a/number": "5", "a/many": "x"}
+    assert len(house.query("my/Thing", {"a/number": "5.0"}).items) == 1
+
+
+def test_a_new_slot_may_refer_to_a_class_that_others_leave(house: Database) -> None:
+    house.create("my/Thing", {"a/text": "x"})
+    house.transact(
+        [
+            {
+                "op": "create",
+                "class": "dt/Property",
+                "slots": {"db/ident": "a/new", "dt/range": "my/Base"},
+            },
+            {
+                "op": "update",
+                "entity": "my/Thing",
+                "set": {"dt/subclass-of": ["dt/Resource"]},
+                "add": {"dt/slots": ["a/new"]},
+            },
+        ]
+    )
+    base = house.create("my/Base", {}).entity_id
+    assert house.create("my/Thing", {"a/new": base}).created
+
+
 def test_an_indexed_slot_can_change_its_kind(shop: Database) -> None:
     item(shop, "b"), item(shop, "a")
     shop.update("item/name", {"dt/range": "db.type/keyword"})

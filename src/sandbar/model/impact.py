@@ -81,6 +81,7 @@ def _bring_up_to_date(unit: Unit) -> None:
     stale = [] if is_same else list(_affected(unit.stored_schema, unit.schema))
     for item in stale:
         _rewrap(unit, item)
+    _refuse_misfits(unit, stale)
     written = unit.finish()
     for item in stale:
         for row in instances(unit, item.cls) if item.reindex else ():
@@ -116,12 +117,16 @@ def report_on(
                 report.append({"entity-id": row.id, "findings": data_of(findings)})
     broken += _check_new_uniques(unit, affected, report)
     if broken:
-        raise Conflict(
-            "schema.would-break",
-            f"{broken} existing entities would no longer be valid",
-            hint="repair them first, or in the same transaction with a migrate operation",
-            data={"broken": broken, "entities": report},
-        )
+        raise _would_break(broken, report)
+
+
+def _would_break(broken: int, report: list[dict[str, Any]]) -> Conflict:
+    return Conflict(
+        "schema.would-break",
+        f"{broken} existing entities would no longer be valid",
+        hint="repair them first, or in the same transaction with a migrate operation",
+        data={"broken": broken, "entities": report},
+    )
 
 
 def instances(unit: Unit, cls: Class) -> Iterator[Row]:
@@ -265,7 +270,32 @@ def _rewrap(unit: Unit, item: Affected) -> None:
 
 def turned_slots(before: Schema, item: Affected) -> list[Property]:
     """The slots whose cardinality has changed."""
-    return [p for p in item.recheck if before.property_by_id(p.id).many != p.many]
+    known = [p for p in item.recheck if p.id in before.docs]
+    return [p for p in known if before.property_by_id(p.id).many != p.many]
+
+
+def _refuse_misfits(unit: Unit, stale: list[Affected]) -> None:
+    """What was written by rules that have changed since has no place in the index."""
+    report: list[dict[str, Any]] = []
+    for item in stale:
+        turned = _turned_or_other(unit, item)
+        for draft in unit.drafts.values() if turned else ():
+            is_one = draft.class_id == item.cls.id and draft.doc is not None
+            if is_one and (misfits := _misfits(unit, turned, draft.doc or {})):
+                report.append({"entity-id": draft.id, "findings": data_of(misfits)})
+    if report:
+        raise _would_break(len(report), report[:_SHOWN])
+
+
+def _turned_or_other(unit: Unit, item: Affected) -> list[Property]:
+    """The slots whose cardinality or kind has changed."""
+    turned = turned_slots(unit.stored_schema, item)
+    other = [now for was, now in item.reindex if was.kind is not now.kind]
+    return turned + [property for property in other if property not in turned]
+
+
+def _misfits(unit: Unit, slots: list[Property], doc: Doc) -> list[Finding]:
+    return [found for p in slots if p.key in doc for found in _recheck(unit, p, doc[p.key])]
 
 
 def _findings(unit: Unit, item: Affected, row: Row, doc: Doc) -> list[Finding]:
@@ -317,8 +347,7 @@ def _check_targets(unit: Unit, property: Property, stored: Any) -> None:
 
 def _reindex(unit: Unit, item: Affected, row: Row) -> None:
     doc = read_doc(row.doc)
-    turned = [now for was, now in item.reindex if was.kind is not now.kind and now.key in doc]
-    if any(_recheck(unit, now, doc[now.key]) for now in turned):
+    if _misfits(unit, _turned_or_other(unit, item), doc):
         return  # what has no place in the new index; the report will refuse the change
     if any(was.is_text != now.is_text for was, now in item.reindex):
         unit.tx.index_words(row.id, entity_words(item.cls, doc))
@@ -326,12 +355,12 @@ def _reindex(unit: Unit, item: Affected, row: Row) -> None:
         stored = doc.get(now.key)
         if stored is None:
             continue
-        ended = [(was.id, key) for key in was.index_keys(stored)] if was.indexed else []
-        begun = [(now.id, key) for key in now.index_keys(stored)] if now.indexed else []
+        ended = dict.fromkeys(was.index_keys(stored)) if was.indexed else {}
+        begun = dict.fromkeys(now.index_keys(stored)) if now.indexed else {}
         unit.tx.reindex(
             row.id,
-            [pair for pair in begun if pair not in ended],
-            [pair for pair in ended if pair not in begun],
+            [(now.id, key) for key in begun if key not in ended],
+            [(was.id, key) for key in ended if key not in begun],
         )
 
 

@@ -130,7 +130,8 @@ class _Performance:
         """Give a new entity its id before anything refers to it."""
         self.announced.add(at)
         try:
-            self._give_id(at, op, cls or self.unit.schema.class_named(op.class_))
+            cls = cls or self._class_of(op) or self.unit.schema.class_named(op.class_)
+            self._give_id(at, op, cls)
         except Problem as problem:
             self._note(problem, None, at)
 
@@ -183,10 +184,9 @@ class _Performance:
         drafts = unit.meta_drafts()
         if not drafts:
             return
-        entries = {
+        entries = {  # also of what is as it was before: an earlier call may have changed it
             draft.id: None if draft.doc is None else (draft.class_id, dict(draft.doc))
             for draft in drafts
-            if draft.is_changed()
         }
         known = unit.schema.docs
         changed = {id: entry for id, entry in entries.items() if known.get(id) != entry}
@@ -250,6 +250,9 @@ class _Performance:
         if at not in self.ids:
             return  # it could not be announced; the finding is there
         cls, id, is_new = self.ids[at]
+        is_class = self.unit.schema.has_class(cls.id)
+        if is_class:  # as it is by now: other operations may have changed it
+            cls = self.unit.schema.class_by_id(cls.id)
         if not is_new:
             given = given_ident(op)
             if id == self._existing(given):
@@ -268,7 +271,7 @@ class _Performance:
                 hint=f"use one of its subclasses: class.subclasses {cls.ident} lists them",
             )
         draft = self.unit.drafts[id]
-        if draft.doc is None or not self.unit.schema.has_class(cls.id):
+        if draft.doc is None or not is_class:
             raise Incorrect(
                 "operations.contradict",
                 f"another operation deletes {'it' if draft.doc is None else cls.ident}",

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -344,9 +344,8 @@ def _plain(value: Any) -> str:
 
 def _digest(operations: list[Operation], asked: Any, *, is_kept: bool) -> str:
     """What tells one request from another, if that is needed; refuses what is too large."""
-    order: Literal["deterministic"] | None = "deterministic" if is_kept else None
     try:
-        text = msgspec.json.encode(operations, enc_hook=_plain, order=order)
+        text = msgspec.json.encode(operations, enc_hook=_plain, order="deterministic")
     except (TypeError, ValueError, RecursionError) as error:
         raise Incorrect(
             "operations.malformed",
@@ -360,7 +359,7 @@ def _digest(operations: list[Operation], asked: Any, *, is_kept: bool) -> str:
             hint="send it in several parts",
         )
     if is_kept and asked is not None:
-        text = msgspec.json.encode(asked, enc_hook=_plain, order=order)
+        text = msgspec.json.encode(asked, enc_hook=_plain, order="deterministic")
     return hashlib.sha256(text).hexdigest() if is_kept else ""
 
 
