@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Protocol
@@ -52,7 +53,10 @@ class SqlitePlace:
 
     def copy(self, target: str, name: str) -> str:
         """A copy of the file; closing it has emptied the write-ahead log."""
-        return shutil.copyfile(target, f"{target}-{name}")
+        copy = shutil.copyfile(target, f"{target}-{name}")
+        with open(copy, "rb+") as written:
+            os.fsync(written.fileno())  # not while somebody else's writes are measured
+        return copy
 
     def settle(self, target: str) -> None:
         """Nothing: every query is written so that SQLite needs no statistics."""
@@ -87,6 +91,7 @@ class PostgresPlace:
         )
         with psycopg.connect(self._server.url, autocommit=True) as connection:
             connection.execute(statement)
+            connection.execute("CHECKPOINT")
         return target.replace(model, f"{model}_{name}")
 
     def settle(self, target: str) -> None:
