@@ -48,8 +48,8 @@ class ProcessGuard:
 
     def admit(self, kinds: frozenset[str], *, is_new: bool = False) -> None:
         """Whether an entity of these classes may be worked on, or made, at all."""
-        for kind in kinds & _VERBS.keys() if is_new else ():
-            raise _protected(kind)  # before anybody mends what cannot be made anyway
+        if is_new and not kinds.isdisjoint(_VERBS):
+            raise _protected(kinds)  # before anybody mends what cannot be made anyway
         if self._role_guard is not None:
             self._role_guard.admit(kinds, is_new=is_new)
 
@@ -59,16 +59,17 @@ class ProcessGuard:
 
     def touch(self, touched: Touched) -> None:
         """Whether this change may be made."""
-        for kind in touched.kinds & _VERBS.keys():
+        if not touched.kinds.isdisjoint(_VERBS):
             # What a process was about may be deleted: the process then is about nothing.
             is_detached = touched.existed and touched.changed == touched.detached == _SUBJECT
             if not is_detached:
-                raise _protected(kind)
+                raise _protected(touched.kinds)
         if self._role_guard is not None:
             self._role_guard.touch(touched)
 
 
-def _protected(kind: str) -> Forbidden:
+def _protected(kinds: frozenset[str]) -> Forbidden:
+    kind = min(kinds & _VERBS.keys())
     return Forbidden(
         "entity.protected",
         f"entities of {kind} are changed by the verbs of workflows only",

@@ -7,6 +7,7 @@ that another one's deletion took it along.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple, Protocol
 
 from sandbar.model import core
@@ -17,6 +18,7 @@ from sandbar.store.plan import Transaction
 
 _IDENT = str(core.IDENT)
 _NONE: frozenset[str] = frozenset()
+_NOBODY: set[int] = set()
 
 
 class Touched(NamedTuple):
@@ -46,12 +48,12 @@ class Guard(Protocol):
         """Whether this change may be made; to two that differ in their ids only, one answer."""
 
 
-def ask(guard: Guard, drafts: list[Draft], tx: Transaction, old: Schema, new: Schema) -> None:
+def ask(guard: Guard, drafts: Collection[Draft], tx: Transaction, old: Schema, new: Schema) -> None:
     """Tell the guard of all that has changed among these drafts, secrets included.
 
     New instances of a class that have no name are all alike: it is told of the first.
     """
-    secret = {id for id, _ in tx.secrets}
+    secret = {id for id, _ in tx.secrets} if tx.secrets else _NOBODY
     gone = {draft.id for draft in drafts if draft.doc is None}
     told: set[int] = set()
     for draft in drafts:

@@ -82,7 +82,7 @@ def _bring_up_to_date(unit: Unit) -> None:
     for item in stale:
         _rewrap(unit, item)
     _refuse_misfits(unit, stale)
-    written = unit.finish()
+    written = {draft.id for draft in unit.finish()}
     for item in stale:
         for row in instances(unit, item.cls) if item.reindex else ():
             if row.id not in written:

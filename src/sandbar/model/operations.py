@@ -105,6 +105,8 @@ _KINDS: dict[str, type[msgspec.Struct]] = {
     "restore": Restore,
     "migrate": Migrate,
 }
+_MADE_IN_PYTHON: frozenset[type] = frozenset(_KINDS.values())
+_NAMES: frozenset[type] = frozenset({str})
 
 
 def parse_operations(given: Sequence[Any]) -> list[Operation]:
@@ -118,7 +120,7 @@ def parse_operations(given: Sequence[Any]) -> list[Operation]:
             hint="send them in several transactions",
         )
     try:
-        if not any(issubclass(kind, msgspec.Struct) for kind in set(map(type, given))):
+        if _MADE_IN_PYTHON.isdisjoint(map(type, given)):
             return [_unnumbered(op) for op in msgspec.convert(given, type=list[Operation])]
         return [
             _shaped(op)
@@ -216,7 +218,7 @@ def _shaped(op: Operation) -> Operation:
 
 
 def _check_names(slots: object) -> None:
-    if type(slots) is not dict or not all(type(name) is str for name in slots):
+    if type(slots) is not dict or not _NAMES.issuperset(map(type, slots)):
         raise Incorrect("operations.malformed", "slots are an object by ident", hint=_HINT)
 
 

@@ -250,9 +250,8 @@ class _Performance:
         if at not in self.ids:
             return  # it could not be announced; the finding is there
         cls, id, is_new = self.ids[at]
-        is_class = self.unit.schema.has_class(cls.id)
-        if is_class:  # as it is by now: other operations may have changed it
-            cls = self.unit.schema.class_by_id(cls.id)
+        by_now = self.unit.schema.class_of_id(cls.id)  # other operations may have changed it
+        cls = by_now or cls
         if not is_new:
             given = given_ident(op)
             if id == self._existing(given):
@@ -271,7 +270,7 @@ class _Performance:
                 hint=f"use one of its subclasses: class.subclasses {cls.ident} lists them",
             )
         draft = self.unit.drafts[id]
-        if draft.doc is None or not is_class:
+        if draft.doc is None or by_now is None:
             raise Incorrect(
                 "operations.contradict",
                 f"another operation deletes {'it' if draft.doc is None else cls.ident}",

@@ -30,8 +30,9 @@ def preflight(
     store: Store, ws: int, schema: Schema, operations: Sequence[Operation], guard: Guard | None
 ) -> Checked | None:
     """What could be checked beforehand; raises if existing data would be broken."""
-    if not all(_defines(schema, op) for op in operations):
-        return None
+    for op in operations:
+        if not _defines(schema, op):
+            return None
     base = Elsewhere(store, ws)
     with store.snapshot(ws) as snapshot:
         state = snapshot.state

@@ -243,6 +243,11 @@ class Schema:
         """Whether this id is a class."""
         return id in self.docs and self.docs[id][0] in self._kinds_of_class
 
+    def class_of_id(self, id: int) -> Class | None:
+        """The class of that number, if it is one."""
+        cls = self._classes.get(id)
+        return self.class_by_id(id) if cls is None and self.has_class(id) else cls
+
     def class_by_id(self, id: int) -> Class:
         """The class of that number; it must exist."""
         cls = self._classes.get(id)

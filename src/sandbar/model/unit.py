@@ -7,7 +7,7 @@ refused. `finish` turns the drafts into one change per entity.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -247,13 +247,13 @@ class Unit:
         findings: list[tuple[int, Finding]] = []
         for id in sorted(ids):
             draft = self.drafts[id]
-            if draft.doc is not None and self.schema.has_class(draft.class_id):
-                findings += [(id, found) for found in self._check(draft)]
+            cls = self.schema.class_of_id(draft.class_id)
+            if draft.doc is not None and cls is not None:
+                found = self._check(draft, cls, draft.doc)
+                findings += [(id, each) for each in found] if found else ()
         return findings
 
-    def _check(self, draft: Draft) -> list[Finding]:
-        cls, doc = self.class_of(draft), draft.doc
-        assert doc is not None
+    def _check(self, draft: Draft, cls: Class, doc: Doc) -> list[Finding]:
         findings: list[Finding] = []
         if not cls.required_keys <= doc.keys():
             findings += check_required(cls, lambda p: self._has(draft, p))
@@ -340,7 +340,8 @@ class Unit:
 
     def meta_drafts(self) -> list[Draft]:
         """The drafts of classes and properties."""
-        return [self.drafts[id] for id in sorted(self._meta_ids) if id in self.drafts]
+        ids = sorted(self._meta_ids) if self._meta_ids else ()
+        return [self.drafts[id] for id in ids if id in self.drafts]
 
     def _remember(self, id: int) -> None:
         """Keep a draft's document before it can be changed, if that may have to be taken back."""
@@ -362,14 +363,14 @@ class Unit:
         return self.guard is None or class_id is None or self.guard.shows(self._kinds(class_id))
 
     def _kinds(self, class_id: int) -> frozenset[str]:
-        is_known = self.schema.has_class(class_id)
-        return (self.schema if is_known else self.base_schema).class_by_id(class_id).kinds
+        return (self.schema.class_of_id(class_id) or self.base_schema.class_by_id(class_id)).kinds
 
     def ask_guard(self, *, since_undo: bool = False) -> None:
         """Whether all this may be changed; or only what `undone_by_failure` would undo."""
         if self.guard is not None:
-            ids = (self._undo or ()) if since_undo else self.drafts
-            drafts = [self.drafts[id] for id in ids if id in self.drafts]
+            drafts: Collection[Draft] = self.drafts.values()
+            if since_undo:
+                drafts = [self.drafts[id] for id in self._undo or () if id in self.drafts]
             ask(self.guard, drafts, self.tx, self.base_schema, self.schema)
 
     # --- finishing ---------------------------------------------------------------------------
@@ -382,13 +383,13 @@ class Unit:
         self._meta_ids.clear()
         self.stored_schema = self.schema
 
-    def finish(self) -> set[int]:
+    def finish(self) -> list[Draft]:
         """Hand the net changes to the transaction, one per entity; returns whose they are."""
         changed = [draft for draft in self.drafts.values() if draft.is_changed()]
         self.ask_guard()
         for draft in changed:
             self._plan(draft)
-        return {draft.id for draft in changed}
+        return changed
 
     def _plan(self, draft: Draft) -> None:
         if draft.before is None and draft.doc is not None:

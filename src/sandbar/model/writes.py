@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -101,15 +102,7 @@ class Writes:
             digest = _digest(ready, asked, is_kept=key is not None)
 
             checked = self._check_before(schema, ready, key, guard)
-
-            def work(
-                tx: Transaction,
-                ready: list[Operation] = ready,
-                checked: Checked = checked,
-                digest: str = digest,
-            ) -> Written:
-                return self._write(tx, ready, checked, principal, reason, key, digest, guard)
-
+            work = partial(self._write, ready, checked, principal, reason, key, digest, guard)
             try:
                 records = () if key is None else ((principal, key),)
                 is_near = self._store.reads_in_microseconds  # then there is nothing to fetch ahead
@@ -247,7 +240,6 @@ class Writes:
 
     def _write(
         self,
-        tx: Transaction,
         operations: list[Operation],
         checked: Checked,
         principal: str,
@@ -255,6 +247,7 @@ class Writes:
         key: str | None,
         digest: str,
         guard: Guard | None,
+        tx: Transaction,
     ) -> Written:
         if key is not None:
             record = tx.recall(principal, key)
@@ -321,20 +314,19 @@ def refuse_in_event_loop() -> None:
 
 
 def _check_request(principal: object, reason: object, key: object) -> None:
-    for name, text, most in (
-        ("principal", principal, 255),
-        ("reason", reason, REASON_MAX),
-        ("idempotency-key", key, IDEMPOTENCY_KEY_MAX),
-    ):
-        if text is None:
-            continue
-        if not isinstance(text, str) or len(text) > most:
-            raise Incorrect(
-                "request.malformed",
-                f"{name} is text of at most {most} characters",
-                hint="shorten it",
-            )
-        door_check(text)
+    _check_text("principal", principal, 255)
+    if reason is not None:
+        _check_text("reason", reason, REASON_MAX)
+    if key is not None:
+        _check_text("idempotency-key", key, IDEMPOTENCY_KEY_MAX)
+
+
+def _check_text(name: str, text: object, most: int) -> None:
+    if not isinstance(text, str) or len(text) > most:
+        raise Incorrect(
+            "request.malformed", f"{name} is text of at most {most} characters", hint="shorten it"
+        )
+    door_check(text)
 
 
 def _plain(value: Any) -> str:

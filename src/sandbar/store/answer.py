@@ -163,4 +163,5 @@ def resolve_all(answers: list[tuple[Answer[Any], Any, BaseException | None]]) ->
     for answer in (*line[:1], *others):
         answer._gate.release()
     for answer in (*line, *others):
-        answer._call_back()
+        if answer._callbacks:
+            answer._call_back()

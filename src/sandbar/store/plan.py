@@ -86,10 +86,8 @@ class Plan:
         """Take over a transaction that ran to its end."""
         for change in tx.changes:
             self.take(change, tx.t)
-        self.secrets.update(tx.secrets)
-        self.records.update(tx.records)
-        self.jobs.update(tx.jobs)
-        self.tokens = tx.tokens or self.tokens  # who has any runs alone
+        if tx.secrets or tx.records or tx.jobs or tx.tokens:
+            self._keep(tx)
         self.next_id = tx.next_id
         if tx.changed_ids:
             self.t = tx.t
@@ -98,6 +96,12 @@ class Plan:
             row = TxRow(tx.t, tx.instant_us, tx.principal, tx.reason, ids)
             self.transactions.append((row, tx.changes_schema))
             self.generation += tx.changes_schema
+
+    def _keep(self, tx: Transaction) -> None:
+        self.secrets.update(tx.secrets)
+        self.records.update(tx.records)
+        self.jobs.update(tx.jobs)
+        self.tokens = tx.tokens or self.tokens  # who has any runs alone
 
     def flush(self, base: Base) -> None:
         """Write the rows planned so far and forget them; counters and records stay planned."""

@@ -91,7 +91,9 @@ class Writer:
         with self._condition:
             if self._closing:
                 raise Unavailable("store.closed", "this database has been closed")
-            queue = self._queues.setdefault(ws, deque())
+            queue = self._queues.get(ws)
+            if queue is None:
+                queue = self._queues[ws] = deque()
             if len(queue) >= QUEUED_ITEMS_MAX:
                 raise TooMany("store.queue-full", "too many writes are waiting", hint="slow down")
             queue.append(item)
