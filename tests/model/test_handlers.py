@@ -93,6 +93,24 @@ def test_a_handler_that_catches_everything_still_gets_right_answers(shop: Databa
     assert shop.run(work) == ["Hat", "Cap"]
 
 
+@pytest.mark.parametrize("raises", [False, True])
+def test_so_does_one_that_catches_even_what_is_no_exception(shop: Database, raises: bool) -> None:
+    item(shop, "Hat")
+
+    def work() -> list[Any]:
+        names: list[Any] = []
+        try:
+            names = [entity["item/name"] for entity in shop.query("shop/Item").items]
+        except:  # noqa: E722 - as people write it
+            if raises:
+                raise LookupError("no items") from None
+        item(shop, "Cap")
+        return names
+
+    assert shop.run(work) == ["Hat"]
+    assert len(shop.query("shop/Item").items) == 2
+
+
 def test_an_exception_undoes_everything(shop: Database) -> None:
     before = shop.t
 

@@ -14,7 +14,6 @@ from sandbar import clock
 from sandbar.errors import Interrupted, Problem, Unavailable
 from sandbar.store.answer import Answer, resolve_all
 from sandbar.store.numbering import Outcome, Ride
-from sandbar.store.pieces import RunAlone
 from sandbar.store.plan import Base, Plan, Transaction
 from sandbar.store.rows import State
 from sandbar.store.wanted import Wanted, unique_wanted
@@ -204,10 +203,11 @@ def _plan_items(
                 row = item.ride.begin()
                 if row is not None:
                     plan.rides[item.ride] = row
-        except RunAlone:
-            deferred.append(item)
         except BaseException as error:  # noqa: BLE001 - whatever it raised is its caller's answer
-            item.error = error
+            if tx.is_refused:
+                deferred.append(item)  # to be run again by itself, whatever it made of that
+            else:
+                item.error = error
         finally:
             enter(None)
             if item.ride is not None and item.ride not in plan.rides:

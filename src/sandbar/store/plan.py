@@ -163,6 +163,7 @@ class Transaction:
         self.jobs: dict[int, int | None] = {}
         self._superseded: list[Row] = []
         self._reindexed = False
+        self.is_refused = False  # be it that somebody has swallowed the refusal
 
     # --- reads -----------------------------------------------------------------------------
 
@@ -357,10 +358,13 @@ class Transaction:
     def require_alone(self) -> None:
         """Go on only if no other transaction shares the batch."""
         if not self.alone:
+            self.is_refused = True
             raise RunAlone
 
     def finish(self) -> None:
         """Hand the collected changes to the plan."""
+        if self.is_refused:
+            raise RunAlone
         for row in self._superseded:
             self._plan.supersede(row, self.t)
         self._plan.absorb(self)
