@@ -62,6 +62,48 @@ def test_a_class_of_classes_cannot_be_demoted_while_it_has_any(db: sandbar.Datab
     assert db.get("c/one").class_ == "x/C"
 
 
+def _demoted_for_a_while(db: sandbar.Database, *meanwhile: Any) -> None:
+    """Run these while the class of classes is none, each after the other."""
+
+    def work() -> None:
+        db.update("x/Meta", {"dt/subclass-of": ["dt/Resource"]})
+        for call in meanwhile:
+            call()
+        db.update("x/Meta", {"dt/subclass-of": ["dt/Class"]})
+
+    db.run(work)
+
+
+def _refused(call: Any) -> None:
+    with pytest.raises(sandbar.Problem):
+        call()
+
+
+def test_what_is_written_while_its_class_is_none_is_checked_afterwards(
+    db: sandbar.Database,
+) -> None:
+    define_metaclass(db)
+    db.define(properties={"x/name": {"dt/range": "db.type/string"}}, classes={})
+    db.update("x/C", add={"dt/slots": ["x/name"]})
+    db.update("c/one", {"x/name": "one"})
+    db.update("x/name", {"dt/required?": True})
+    before = db.t
+
+    def clear() -> None:
+        db.update("c/one", {"x/name": None})
+
+    def fail() -> None:
+        _refused(lambda: db.update("c/one", {"x/none": 1}))
+
+    for meanwhile in ([clear], [clear, fail]):  # a call that is taken back changes nothing
+        with pytest.raises(sandbar.Problem) as caught:
+            _demoted_for_a_while(db, *meanwhile)
+        assert caught.value.code == "entity.invalid"
+    assert db.t == before
+    _demoted_for_a_while(db, clear, lambda: db.update("c/one", {"x/name": "two"}))
+    assert db.get("c/one")["x/name"] == "two"
+
+
 def test_a_unique_slot_stays_unique_when_its_range_changes(db: sandbar.Database) -> None:
     db.define(
         properties={"x/code": {"dt/range": "db.type/string", "db/unique": "identity"}},

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from sandbar import Conflict, Database
+from sandbar.model import Create
 from tests.model.shop import item, problem_of, refused, slots_of
 
 
@@ -275,3 +276,18 @@ def test_concurrent_writers_of_a_unique_value_leave_one_winner(place: Any, shop:
     for thread in threads:
         thread.join(30)
     assert sorted(outcomes) == ["entity.invalid"] * 7 + ["made"]
+
+
+class _Hat(Create, frozen=True, kw_only=True, tag_field="op", tag="create"):
+    """An operation as somebody's own program may make them."""
+
+
+def test_an_operation_may_be_of_a_class_of_ones_own(shop: Database) -> None:
+    hat = _Hat(class_="shop/Item", slots={"item/name": "Hat"})
+    plain = {"op": "create", "class": "shop/Item", "slots": {"item/name": "Cap"}}
+    for operations in ([hat], [hat, plain], [plain, hat]):
+        assert [outcome.created for outcome in shop.transact(operations).outcomes] == [True] * len(
+            operations
+        )
+    wrong = _Hat(class_="shop/Item", slots={1: "Hat"})  # type: ignore[dict-item]
+    assert problem_of(lambda: shop.transact([wrong])).code == "operations.malformed"

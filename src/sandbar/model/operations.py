@@ -105,7 +105,7 @@ _KINDS: dict[str, type[msgspec.Struct]] = {
     "restore": Restore,
     "migrate": Migrate,
 }
-_MADE_IN_PYTHON: frozenset[type] = frozenset(_KINDS.values())
+_EXACT: frozenset[type] = frozenset(_KINDS.values())  # what nearly all are that Python makes
 _NAMES: frozenset[type] = frozenset({str})
 
 
@@ -120,7 +120,8 @@ def parse_operations(given: Sequence[Any]) -> list[Operation]:
             hint="send them in several transactions",
         )
     try:
-        if _MADE_IN_PYTHON.isdisjoint(map(type, given)):
+        kinds = set(map(type, given))
+        if _EXACT.isdisjoint(kinds) and not any(issubclass(kind, Operation) for kind in kinds):
             return [_unnumbered(op) for op in msgspec.convert(given, type=list[Operation])]
         return [
             _shaped(op)

@@ -166,7 +166,8 @@ class Schema:
         self.t = t
         self.docs = docs
         self.changes = changes  # every t that changed the metamodel, up to this generation
-        self._classes: dict[int, Class] = {}
+        self._classes: dict[int, Class] = {}  # also of what was a class before, and is none here
+        self._living: dict[int, Class] = {}
         self._properties: dict[int, Property] = {}
         self.derived: dict[Any, Any] = {}  # what others have made of it, kept as long as it is
 
@@ -245,8 +246,10 @@ class Schema:
 
     def class_of_id(self, id: int) -> Class | None:
         """The class of that number, if it is one."""
-        cls = self._classes.get(id)
-        return self.class_by_id(id) if cls is None and self.has_class(id) else cls
+        cls = self._living.get(id)
+        if cls is None and self.has_class(id):
+            cls = self._living[id] = self.class_by_id(id)
+        return cls
 
     def class_by_id(self, id: int) -> Class:
         """The class of that number; it must exist."""

@@ -238,9 +238,8 @@ class Unit:
 
     def check_touched(self) -> list[tuple[int, Finding]]:
         """Everything that is wrong with the drafts touched since the last check."""
-        findings = self.check(self.touched)
-        self.touched.clear()
-        return findings
+        touched, self.touched = self.touched, set()
+        return self.check(touched)
 
     def check(self, ids: Iterable[int]) -> list[tuple[int, Finding]]:
         """Everything that is wrong with these drafts, each with the draft's id."""
@@ -249,8 +248,9 @@ class Unit:
             draft = self.drafts[id]
             cls = self.schema.class_of_id(draft.class_id)
             if draft.doc is not None and cls is not None:
-                found = self._check(draft, cls, draft.doc)
-                findings += [(id, each) for each in found] if found else ()
+                findings += [(id, found) for found in self._check(draft, cls, draft.doc)]
+            elif draft.doc is not None:
+                self.touched.add(id)  # to be checked as soon as its class is one again
         return findings
 
     def _check(self, draft: Draft, cls: Class, doc: Doc) -> list[Finding]:
@@ -316,7 +316,7 @@ class Unit:
     def undone_by_failure(self) -> Iterator[None]:
         """Whatever the block does to the unit is taken back if it raises."""
         tx, schema, temps = self.tx, self.schema, dict(self.temps)
-        secrets, is_schema = dict(tx.secrets), tx.changes_schema
+        secrets, is_schema, touched = dict(tx.secrets), tx.changes_schema, set(self.touched)
         changed = set(tx.changed_ids) if schema.secret_slots else tx.changed_ids
         self._undo = {}
         try:
@@ -328,7 +328,7 @@ class Unit:
                 else:
                     self.drafts[id].doc = doc
             self.schema, self.temps = schema, temps
-            self.touched.clear()
+            self.touched = touched
             tx.secrets, tx.changed_ids, tx.changes_schema = secrets, changed, is_schema
             raise
         finally:
@@ -384,7 +384,7 @@ class Unit:
         self.stored_schema = self.schema
 
     def finish(self) -> list[Draft]:
-        """Hand the net changes to the transaction, one per entity; returns whose they are."""
+        """Hand the net changes to the transaction, one per entity; returns those that have any."""
         changed = [draft for draft in self.drafts.values() if draft.is_changed()]
         self.ask_guard()
         for draft in changed:
