@@ -10,11 +10,14 @@ class Settings(NamedTuple):
 
     rounds: int = 9
     read_seconds: float = 0.15
-    flat_rounds: int = 25  # of a ratio so near its bar that nine do not tell
+    # Of a ratio so near its bar that nine rounds do not tell. The shorter they are, the more of
+    # them meet the machine in one mood: its moods last for a second or so.
+    flat_rounds: int = 75
+    flat_seconds: float = 0.05
     inputs: int = 20_000
     creates_per_round: int = 600
     creates_per_thread: int = 80
-    bulk_per_round: int = 6  # transactions of 1,000: each round moves the log of both
+    bulk_per_round: int = 6  # transactions of 1,000
     past_small: int = 2_000  # items with a past, apart from a population that is too small
     past_large: int = 20_000  # items with a past, inside a population
     past_operations: int = 200  # per transaction that changes them
@@ -30,6 +33,7 @@ QUICK = Settings(
     rounds=3,
     read_seconds=0.02,
     flat_rounds=3,
+    flat_seconds=0.02,
     inputs=2_000,
     creates_per_round=30,
     creates_per_thread=4,

@@ -125,8 +125,8 @@ def flatness(small: Population, large: Population, settings: Settings) -> Iterat
         if not many.is_flat:
             continue
         contest = alternate(
-            for_a_while(many.ours, many.inputs, settings.read_seconds),
-            for_a_while(few.ours, few.inputs, settings.read_seconds),
+            for_a_while(many.ours, many.inputs, settings.flat_seconds),
+            for_a_while(few.ours, few.inputs, settings.flat_seconds),
             settings.flat_rounds,
         )
         yield slowdown(

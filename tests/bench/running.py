@@ -19,6 +19,7 @@ TINY: Settings = QUICK._replace(
     rounds=1,
     read_seconds=0.002,
     flat_rounds=1,
+    flat_seconds=0.01,
     inputs=50,
     creates_per_round=5,
     creates_per_thread=1,
