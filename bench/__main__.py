@@ -25,7 +25,7 @@ from bench.wire.run import contest as wire_contest
 from bench.workflow.run import contest as workflow_contest
 from tests.postgres_server import PostgresServer
 
-SIZES = {"sqlite": [1_000, 100_000, 1_000_000], "postgres": [1_000, 100_000]}
+SIZES = [1_000, 100_000, 1_000_000]
 QUICK_SIZES = [1_000, 10_000]
 _WIDTH = 140  # the table is as wide as that, whatever the terminal says
 _SILENCE_S = 5.0
@@ -106,7 +106,7 @@ def _measured(
     console: Console, store: str, folder: Path, arguments: argparse.Namespace
 ) -> Iterator[Result]:
     settings: Settings = QUICK if arguments.quick else FULL
-    sizes = arguments.sizes or (QUICK_SIZES if arguments.quick else SIZES[store])
+    sizes = arguments.sizes or (QUICK_SIZES if arguments.quick else SIZES)
     with _place(store, folder) as place, _progress(console, store) as say:
         for result in measure(place, sizes, settings, folder, say):
             yield result
