@@ -99,6 +99,12 @@ def test_what_is_written_while_its_class_is_none_is_checked_afterwards(
         with pytest.raises(sandbar.Problem) as caught:
             _demoted_for_a_while(db, *meanwhile)
         assert caught.value.code == "entity.invalid"
+    with pytest.raises(sandbar.Problem) as caught:  # a look inside would take it for written
+        _demoted_for_a_while(db, clear, lambda: db.query("x/Person"))
+    assert caught.value.code == "schema.would-break"
+    assert [entity["entity-id"] for entity in caught.value.data["entities"]] == [
+        db.get("c/one").entity_id
+    ]
     assert db.t == before
     _demoted_for_a_while(db, clear, lambda: db.update("c/one", {"x/name": "two"}))
     assert db.get("c/one")["x/name"] == "two"

@@ -71,6 +71,9 @@ def settle(unit: Unit) -> None:
 
     Whether everything is valid is asked at the end only: the rest may repair it.
     """
+    if unit.touched:  # written while their class is none: nobody can say whether they are valid
+        shown = [{"entity-id": id} for id in sorted(unit.touched)[:_SHOWN]]
+        raise _would_break(len(unit.touched), shown)
     _bring_up_to_date(unit)
     unit.begin_anew()
 
