@@ -8,6 +8,7 @@ from __future__ import annotations
 from sandbar.errors import Conflict, Incorrect
 from sandbar.model import core
 from sandbar.model.drafts import Draft, core_is_immutable
+from sandbar.model.forms import require_formed
 from sandbar.model.operations import OPERATIONS_MAX, DeleteMode
 from sandbar.model.properties import Property
 from sandbar.model.unit import REF, Unit
@@ -68,15 +69,25 @@ def _owned(unit: Unit, draft: Draft) -> dict[int, Draft]:
     queue = [draft]
     while queue:
         owner = queue.pop()
-        for key, property in unit.class_of(owner).by_key.items():
-            if not property.component or owner.doc is None:
-                continue
-            for id in property.values(owner.doc.get(key)):
-                part = unit.load(id)
-                if part is not None and id not in found:
-                    found[id] = part
-                    queue.append(part)
+        for id in _parts(unit, owner):
+            part = unit.load(id)
+            if part is not None and id not in found:
+                found[id] = part
+                queue.append(part)
     return found
+
+
+def _parts(unit: Unit, owner: Draft) -> list[int]:
+    """What an entity owns; also by slots that a change of the metamodel has set aside."""
+    parts: list[int] = []
+    doc = owner.doc or {}
+    for key, property in unit.class_of(owner).by_key.items():
+        if property.component:
+            parts += property.values(doc.get(key))
+    for misfit in (owner.misfits or {}).values():
+        if misfit.was.component:
+            parts += misfit.was.values(misfit.stored)
+    return parts
 
 
 def _referrers(
@@ -101,6 +112,7 @@ def _detach(unit: Unit, outside: list[tuple[Property, int]], doomed: dict[int, D
             continue
         if property.id == core.TYPE:
             raise Conflict("class.has-instances", "a class cannot be detached from its instances")
+        require_formed(referrer, property)
         left = [v for v in property.values(referrer.doc.get(property.key)) if v not in doomed]
         unit.put(referrer, property, left if property.many else None)
 

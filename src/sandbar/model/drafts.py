@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import msgspec
 
 from sandbar.errors import Conflict, Forbidden
 from sandbar.model import core
 from sandbar.model.documents import Doc, exact, read_doc
+from sandbar.model.properties import Property
 from sandbar.store.rows import Row
 
 _IDENT = str(core.IDENT)
@@ -25,6 +28,17 @@ class SecretNotHashed(Exception):
     """A slot became secret between preparing and running: prepare again."""
 
 
+class Misfit(NamedTuple):
+    """A value that its slot can no longer hold, the slot when it could, and what became of it."""
+
+    stored: Any
+    was: Property
+    now: Property | None  # None: its class has it no longer
+
+
+Misfits = dict[str, Misfit]  # by the key of the slot
+
+
 class Draft(msgspec.Struct, gc=False):
     """One entity on its way from its old document to its new one (None: deleted)."""
 
@@ -33,6 +47,7 @@ class Draft(msgspec.Struct, gc=False):
     before: Row | None
     old: Doc | None
     doc: Doc | None
+    misfits: Misfits | None = None  # what a change of the metamodel has set aside
 
     @classmethod
     def of(cls, row: Row) -> Draft:

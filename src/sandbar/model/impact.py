@@ -15,6 +15,7 @@ from sandbar.model import core
 from sandbar.model.checks import check_required, check_validators, decode_slot
 from sandbar.model.documents import Doc, exact, read_doc
 from sandbar.model.findings import Finding, data_of, finding_of
+from sandbar.model.forms import changed_forms, refuse_unformed, take, unformed, would_break
 from sandbar.model.operations import OPERATIONS_MAX, Migrate
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
@@ -73,12 +74,25 @@ def settle(unit: Unit) -> None:
     """
     if unit.touched:  # written while their class is none: nobody can say whether they are valid
         shown = [{"entity-id": id} for id in sorted(unit.touched)[:_SHOWN]]
-        raise _would_break(len(unit.touched), shown)
-    _bring_up_to_date(unit)
+        raise would_break(len(unit.touched), shown)
+    for item in _bring_up_to_date(unit):
+        _refuse_unformed_rows(unit, item)
     unit.begin_anew()
 
 
-def _bring_up_to_date(unit: Unit) -> None:
+def _refuse_unformed_rows(unit: Unit, item: Affected) -> None:
+    """Nobody can read what has no form by the rules of now."""
+    forms = changed_forms(unit.stored_schema.class_of_id(item.cls.id), item.cls)
+    report = [
+        {"entity-id": row.id, "findings": data_of(found)}
+        for row in (instances(unit, item.cls) if forms else ())
+        if (found := unformed(read_doc(row.doc), forms))
+    ]
+    if report:
+        raise would_break(len(report), report)
+
+
+def _bring_up_to_date(unit: Unit) -> list[Affected]:
     """Hand the changes over, and let all other instances follow the rules in form and index."""
     is_same = unit.stored_schema is unit.schema
     stale = [] if is_same else list(_affected(unit.stored_schema, unit.schema))
@@ -90,6 +104,7 @@ def _bring_up_to_date(unit: Unit) -> None:
         for row in instances(unit, item.cls) if item.reindex else ():
             if row.id not in written:
                 _reindex(unit, item, row)
+    return stale
 
 
 def _refuse_demotion(unit: Unit) -> None:
@@ -120,16 +135,7 @@ def report_on(
                 report.append({"entity-id": row.id, "findings": data_of(findings)})
     broken += _check_new_uniques(unit, affected, report)
     if broken:
-        raise _would_break(broken, report)
-
-
-def _would_break(broken: int, report: list[dict[str, Any]]) -> Conflict:
-    return Conflict(
-        "schema.would-break",
-        f"{broken} existing entities would no longer be valid",
-        hint="repair them first, or in the same transaction with a migrate operation",
-        data={"broken": broken, "entities": report},
-    )
+        raise would_break(broken, report)
 
 
 def instances(unit: Unit, cls: Class) -> Iterator[Row]:
@@ -184,12 +190,13 @@ def _migrate_one(unit: Unit, op: Migrate, cls: Class, id: int) -> None:
     unit.touched.add(id)
     for old, new in op.rename.items():
         was, property = unit.base_schema.property_named(old), unit.slot_of(cls, new)
-        values = was.values(draft.doc.pop(was.key, None))
+        values = take(draft, was.key, cls.by_key.get(was.key))
         if values:
             given = values if property.many or len(values) > 1 else values[0]
             unit.put(draft, property, decode_slot(property, given, unit.resolve))
     for name in op.clear:
-        draft.doc.pop(unit.base_schema.property_named(name).key, None)
+        key = unit.base_schema.property_named(name).key
+        take(draft, key, cls.by_key.get(key))
     for name, given in op.fill.items():
         property = unit.slot_of(cls, name)
         if property.secret:
@@ -253,22 +260,16 @@ def _compare(before: Class, after: Class) -> Affected:
 
 
 def _rewrap(unit: Unit, item: Affected) -> None:
-    """A slot that now takes many values, or only one, keeps those that fit."""
-    turned = turned_slots(unit.stored_schema, item)
-    for count, row in enumerate(instances(unit, item.cls) if turned else (), 1):
+    """Whatever holds a slot that now takes many values, or only one, is written anew."""
+    turned = {property.key for property in turned_slots(unit.stored_schema, item)}
+    count = 0
+    for row in instances(unit, item.cls) if turned else ():
+        if turned.isdisjoint(read_doc(row.doc)):
+            continue
+        count += 1
         if count > OPERATIONS_MAX:
             raise _too_many()
-        draft = unit.load(row.id)
-        if draft is None or draft.doc is None or draft.old is None:
-            continue
-        for property in turned:
-            stored = draft.doc.get(property.key)
-            if stored is None or stored != draft.old.get(property.key):
-                continue  # this transaction has written it, by the new rules
-            if property.many:
-                draft.doc[property.key] = [stored]
-            elif len(stored) == 1:
-                draft.doc[property.key] = stored[0]
+        unit.load(row.id)
 
 
 def turned_slots(before: Schema, item: Affected) -> list[Property]:
@@ -279,6 +280,7 @@ def turned_slots(before: Schema, item: Affected) -> list[Property]:
 
 def _refuse_misfits(unit: Unit, stale: list[Affected]) -> None:
     """What was written by rules that have changed since has no place in the index."""
+    refuse_unformed(unit.drafts.values())
     report: list[dict[str, Any]] = []
     for item in stale:
         turned = _turned_or_other(unit, item)
@@ -287,7 +289,7 @@ def _refuse_misfits(unit: Unit, stale: list[Affected]) -> None:
             if is_one and (misfits := _misfits(unit, turned, draft.doc or {})):
                 report.append({"entity-id": draft.id, "findings": data_of(misfits)})
     if report:
-        raise _would_break(len(report), report[:_SHOWN])
+        raise would_break(len(report), report)
 
 
 def _turned_or_other(unit: Unit, item: Affected) -> list[Property]:

@@ -14,6 +14,7 @@ from sandbar.model.deletion import delete_entity
 from sandbar.model.documents import exact
 from sandbar.model.drafts import Draft, Hashed, conflict_if_moved, core_is_immutable, ident_of
 from sandbar.model.findings import Finding, finding_of, refuse
+from sandbar.model.forms import require_formed
 from sandbar.model.impact import migrate_instances
 from sandbar.model.naming import FINDERS
 from sandbar.model.new_names import given_ident, new_id
@@ -193,7 +194,7 @@ class _Performance:
         if not changed:
             return
         unit.tx.bump_schema()
-        unit.schema = unit.schema.evolve(changed)
+        unit.adopt(unit.schema.evolve(changed))
         self._known.clear()
         written = [id for id, entry in changed.items() if entry is not None]
         for id in written:
@@ -382,6 +383,7 @@ class _Performance:
                 raise Incorrect(
                     "slot.single", "only a many-valued slot can be added to", hint="use set"
                 )
+            require_formed(draft, property)
             stored = self.unit.decode(draft, property, given) or []
         except Problem as problem:
             self._note(problem, property.ident, at)

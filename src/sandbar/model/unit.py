@@ -22,8 +22,9 @@ from sandbar.model.checks import (
     out_of_range,
 )
 from sandbar.model.documents import Doc
-from sandbar.model.drafts import Draft, Hashed, SecretNotHashed
+from sandbar.model.drafts import Draft, Hashed, Misfits, SecretNotHashed
 from sandbar.model.findings import Finding, suggestion
+from sandbar.model.forms import Forms, changed_forms, reform
 from sandbar.model.guarding import Guard, ask
 from sandbar.model.handover import change_of, creation_of
 from sandbar.model.naming import FINDERS, lookup_key, unknown_entity
@@ -36,7 +37,7 @@ from sandbar.store.plan import Transaction
 REF = VALUE_TYPES["db.type/ref"]
 KEYWORD = VALUE_TYPES["db.type/keyword"]
 
-_ABSENT: Doc = {}  # stands for "there was no draft"; compared by identity
+_ABSENT: tuple[Doc | None, Misfits | None] = ({}, None)  # no draft; compared by identity
 
 
 class Unit:
@@ -52,7 +53,7 @@ class Unit:
         self.temps: dict[str, int] = {}
         self.touched: set[int] = set()
         self._holders_here: dict[Pair, set[int]] = {}
-        self._undo: dict[int, Doc | None] | None = None
+        self._undo: dict[int, tuple[Doc | None, Misfits | None]] | None = None
         self._meta_ids: set[int] = set()
 
     # --- reading -----------------------------------------------------------------------------
@@ -66,6 +67,8 @@ class Unit:
             if row is None:
                 return None
             draft = self.drafts[id] = Draft.of(row)
+            if self.schema is not self.stored_schema:
+                reform(draft, self._forms_since(self.stored_schema, draft.class_id))
             self._note_if_meta(draft)
         self._admit(draft.class_id)
         return draft if draft.doc is not None else None
@@ -117,6 +120,23 @@ class Unit:
         if draft.doc is None or property.key not in draft.doc:
             return False
         return key in property.index_keys(draft.doc[property.key])
+
+    # --- going on with another metamodel -----------------------------------------------------
+
+    def adopt(self, schema: Schema) -> None:
+        """Go on with this metamodel; what is in work takes the form that it asks for."""
+        before, self.schema = self.schema, schema
+        known: dict[int, Forms] = {}
+        for draft in self.drafts.values():
+            forms = known.get(draft.class_id)
+            if forms is None:
+                forms = known[draft.class_id] = self._forms_since(before, draft.class_id)
+            if forms:
+                self._remember(draft.id)
+                reform(draft, forms)
+
+    def _forms_since(self, before: Schema, class_id: int) -> Forms:
+        return changed_forms(before.class_of_id(class_id), self.schema.class_of_id(class_id))
 
     # --- naming ------------------------------------------------------------------------------
 
@@ -194,6 +214,8 @@ class Unit:
         self.touched.add(draft.id)
         if stored is None or (stored == [] and property.many):
             draft.doc.pop(property.key, None)
+            if draft.misfits:
+                draft.misfits.pop(property.key, None)
             return
         draft.doc[property.key] = stored
         if property.unique is not None or property.is_ref:
@@ -263,11 +285,15 @@ class Unit:
         if not cls.ref_keys.isdisjoint(doc):
             for key in cls.ref_keys.intersection(doc):
                 findings += self._check_references(draft, cls.by_key[key])
-        return findings or (check_validators(cls, doc) if cls.validators else [])
+        if findings or not cls.validators or draft.misfits:  # which hide what they would look at
+            return findings
+        return check_validators(cls, doc)
 
     def _has(self, draft: Draft, property: Property) -> bool:
         if property.secret:
             return self.tx.secret(draft.id, property.id) is not None
+        if draft.misfits and property.key in draft.misfits:
+            return True  # which is refused in the end, if it stays
         return draft.doc is not None and property.key in draft.doc
 
     def _is_new(self, draft: Draft, property: Property) -> bool:
@@ -294,7 +320,7 @@ class Unit:
         was = None if draft.old is None else draft.old.get(property.key)
         if was == stored:
             return  # whoever deletes a target looks after its referrers
-        before = frozenset(property.values(was))
+        before = self._referred_before(draft, property)
         for id in property.values(stored):
             if id in before and id not in self.drafts:
                 continue
@@ -312,6 +338,14 @@ class Unit:
                     target = self.schema.ident_of(property.target)
                     yield out_of_range(property, id, cls.ident if self.shows(id) else None, target)
 
+    def _referred_before(self, draft: Draft, property: Property) -> frozenset[int]:
+        """What a slot referred to, by the rules of then."""
+        cls = self.stored_schema.class_of_id(draft.class_id)
+        was = None if cls is None else cls.by_key.get(property.key)
+        if was is None or not was.is_ref or draft.old is None:
+            return frozenset()
+        return frozenset(was.values(draft.old.get(property.key)))
+
     @contextmanager
     def undone_by_failure(self) -> Iterator[None]:
         """Whatever the block does to the unit is taken back if it raises."""
@@ -322,11 +356,11 @@ class Unit:
         try:
             yield
         except BaseException:
-            for id, doc in self._undo.items():
-                if doc is _ABSENT:
+            for id, known in self._undo.items():
+                if known is _ABSENT:
                     self.drafts.pop(id, None)
                 else:
-                    self.drafts[id].doc = doc
+                    self.drafts[id].doc, self.drafts[id].misfits = known
             self.schema, self.temps = schema, temps
             self.touched = touched
             tx.secrets, tx.changed_ids, tx.changes_schema = secrets, changed, is_schema
@@ -351,7 +385,8 @@ class Unit:
         if draft is None:
             self._undo[id] = _ABSENT
         else:
-            self._undo[id] = None if draft.doc is None else dict(draft.doc)
+            doc = None if draft.doc is None else dict(draft.doc)
+            self._undo[id] = doc, dict(draft.misfits) if draft.misfits else None
 
     def _admit(self, class_id: int) -> None:
         if self.guard is not None:

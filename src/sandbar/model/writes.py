@@ -17,6 +17,7 @@ from sandbar.model.counting import count_holders
 from sandbar.model.cursors import other_moment
 from sandbar.model.documents import write_doc
 from sandbar.model.drafts import Hashed, SecretNotHashed
+from sandbar.model.forms import refuse_unformed
 from sandbar.model.guarding import Guard
 from sandbar.model.impact import NOTHING_CHECKED, Checked, conclude, settle
 from sandbar.model.naming import unknown_entity
@@ -224,6 +225,7 @@ class Writes:
         draft = unit.load(unit.resolve(entity))
         if draft is None or draft.doc is None:
             raise unknown_entity(unit.schema, entity)
+        refuse_unformed([draft])
         t = unit.tx.t if draft.is_changed() or draft.before is None else draft.before.t
         row = Row(draft.id, draft.class_id, t, write_doc(draft.doc))
         return render(unit.schema, [row], _Inside(unit))[0]

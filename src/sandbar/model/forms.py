@@ -1,0 +1,138 @@
+"""In which form a document holds its values while a transaction changes the metamodel.
+
+The document of a draft always has the form that the metamodel of the moment asks for: a slot that
+takes many values by now holds a list. What has no such form is set aside: its slot is gone, or of
+another type, or takes one value where there are several. Operations may replace or clear it; if
+none does, the transaction is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sandbar.errors import Conflict, Problem
+from sandbar.model.documents import Doc, exact
+from sandbar.model.drafts import Draft, Misfit
+from sandbar.model.findings import Finding, data_of, finding_of
+from sandbar.model.properties import Property
+from sandbar.model.schema import Class
+
+SHOWN_MAX = 20
+
+Forms = dict[str, tuple[Property, Property | None]]  # slots of another form: before and now
+
+
+def changed_forms(before: Class | None, after: Class | None) -> Forms:
+    """The slots of a class that now hold their values otherwise, or not at all."""
+    if before is None or after is None or before is after:
+        return {}
+    pairs = ((key, was, after.by_key.get(key)) for key, was in before.by_key.items())
+    return {key: (was, now) for key, was, now in pairs if _differs(was, now)}
+
+
+def _differs(was: Property, now: Property | None) -> bool:
+    if now is None:
+        return True
+    turned = was.many is not now.many or was.kind is not now.kind
+    return turned or was.secret is not now.secret or was.inverse_of != now.inverse_of
+
+
+def reform(draft: Draft, forms: Forms) -> None:
+    """Give the document its new form; what has none is set aside, or comes back from there."""
+    doc = draft.doc
+    if doc is None:
+        return
+    misfits = dict(draft.misfits or {})
+    for key, (was, now) in forms.items():
+        aside = misfits.pop(key, None)
+        if key in doc:
+            aside = Misfit(doc.pop(key), was, now)
+        if aside is None:
+            continue
+        values = aside.was.values(aside.stored)
+        if now is None or _unfit(values, now):
+            misfits[key] = aside._replace(now=now)
+        else:
+            doc[key] = values if now.many else values[0]
+    draft.misfits = misfits or None
+
+
+def unformed(doc: Doc, forms: Forms) -> list[Finding]:
+    """What a stored document holds that has no form by now."""
+    held = (
+        (now, (now or was).values(doc[key]), was) for key, (was, now) in forms.items() if key in doc
+    )
+    return [found for now, values, was in held if (found := _why(values, was, now))]
+
+
+def set_aside(draft: Draft) -> list[Finding]:
+    """What is still set aside of a draft that lives: nobody has replaced or cleared it."""
+    doc = draft.doc
+    if not draft.misfits or doc is None:
+        return []
+    rest = (misfit for key, misfit in draft.misfits.items() if key not in doc)
+    return [found for stored, was, now in rest if (found := _why(was.values(stored), was, now))]
+
+
+def _why(values: list[Any], was: Property, now: Property | None) -> Finding | None:
+    if now is None:
+        message = "the class no longer has this slot"
+        return Finding(code="slot.removed", message=message, slot=was.ident)
+    return _unfit(values, now)
+
+
+def _unfit(values: list[Any], now: Property) -> Finding | None:
+    """Why the slot could not hold these values, whatever else it demands of them."""
+    if now.secret or now.inverse_of:
+        what = "secret" if now.secret else "derived"
+        message = f"the slot became {what}, but has a stored value"
+        return Finding(code=f"slot.{what}", message=message, slot=now.ident)
+    if len(values) > 1 and not now.many:
+        message = "the slot holds several values, but now takes one"
+        return Finding(code="slot.single", message=message, slot=now.ident)
+    try:
+        if all(exact(now.kind.decode(value)) == exact(value) for value in values):
+            return None
+    except Problem as problem:
+        return finding_of(problem, now.ident)
+    message = "the value would have to be stored in another form"
+    return Finding(code="value.form", message=message, slot=now.ident)
+
+
+def require_formed(draft: Draft, property: Property) -> None:
+    """Refuse to go by the values of a slot that are set aside."""
+    if draft.misfits and property.key in draft.misfits:
+        refuse_unformed([draft])
+
+
+def take(draft: Draft, key: str, now: Property | None) -> list[Any]:
+    """The values of a slot, set aside or not; the draft has them no longer."""
+    assert draft.doc is not None
+    misfits = draft.misfits or {}
+    aside = misfits.pop(key, None)
+    stored = draft.doc.pop(key, None)
+    if stored is not None and now is not None:
+        return now.values(stored)
+    return [] if aside is None else aside.was.values(aside.stored)
+
+
+def refuse_unformed(drafts: Iterable[Draft]) -> None:
+    """Refuse drafts of which something is still set aside."""
+    report = [
+        {"entity-id": draft.id, "findings": data_of(found)}
+        for draft in drafts
+        if draft.misfits and (found := set_aside(draft))
+    ]
+    if report:
+        raise would_break(len(report), report)
+
+
+def would_break(broken: int, report: list[dict[str, Any]]) -> Conflict:
+    """The refusal of a metamodel that existing entities do not satisfy."""
+    return Conflict(
+        "schema.would-break",
+        f"{broken} existing entities would no longer be valid",
+        hint="repair them first, or in the same transaction with a migrate operation",
+        data={"broken": broken, "entities": report[:SHOWN_MAX]},
+    )
