@@ -15,7 +15,7 @@ from sandbar.model import core
 from sandbar.model.checks import check_required, check_validators, decode_slot
 from sandbar.model.documents import Doc, exact, read_doc
 from sandbar.model.findings import Finding, data_of, finding_of
-from sandbar.model.operations import OPERATIONS_MAX, Migrate
+from sandbar.model.operations import OPERATIONS_MAX
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.unit import Unit
@@ -24,7 +24,7 @@ from sandbar.store.rows import Row
 from sandbar.store.scan import Equals, Position, Scan
 
 PAGE = 1000
-_SHOWN = 20
+SHOWN_MAX = 20
 
 
 class Affected(NamedTuple):
@@ -72,7 +72,7 @@ def settle(unit: Unit) -> None:
     Whether everything is valid is asked at the end only: the rest may repair it.
     """
     if unit.touched:  # written while their class is none: nobody can say whether they are valid
-        shown = [{"entity-id": id} for id in sorted(unit.touched)[:_SHOWN]]
+        shown = [{"entity-id": id} for id in sorted(unit.touched)[:SHOWN_MAX]]
         raise _would_break(len(unit.touched), shown)
     _bring_up_to_date(unit)
     unit.begin_anew()
@@ -96,7 +96,7 @@ def _refuse_demotion(unit: Unit) -> None:
     """Classes and properties would no longer be any if the class that makes them so were lost."""
     lost = unit.base_schema.metaclasses - unit.schema.metaclasses
     orphans = sorted(id for id, (cls, _) in unit.schema.docs.items() if cls in lost)
-    shown = [{"entity-id": id} for id in orphans[:_SHOWN]]
+    shown = [{"entity-id": id} for id in orphans[:SHOWN_MAX]]
     if orphans:
         raise Conflict(
             "schema.would-break",
@@ -116,7 +116,7 @@ def report_on(
         for row in to_check(item):
             findings = _findings(unit, item, row, read_doc(row.doc))
             broken += bool(findings)
-            if findings and len(report) < _SHOWN:
+            if findings and len(report) < SHOWN_MAX:
                 report.append({"entity-id": row.id, "findings": data_of(findings)})
     broken += _check_new_uniques(unit, affected, report)
     if broken:
@@ -145,59 +145,13 @@ def instances(unit: Unit, cls: Class) -> Iterator[Row]:
         after = Position(page[-1].key, page[-1].id)
 
 
-def migrate_instances(unit: Unit, op: Migrate) -> int:
-    """Fill, clear and rename slots in every instance of a class and its subclasses."""
-    root = unit.schema.class_named(op.class_)
-    if not unit.schema.metaclasses.isdisjoint(unit.schema.descendants(root.id)):
-        raise Incorrect(
-            "migrate.metamodel",
-            f"{root.ident} has classes or properties among its instances",
-            hint="change definitions one by one, with update",
-        )
-    for name in (*op.fill, *op.rename.values()):
-        unit.slot_of(root, name)
-    for name in (*op.clear, *op.rename):
-        unit.base_schema.property_named(name)
-    count = 0
-    for class_id in unit.schema.descendants(root.id):
-        cls = unit.schema.class_by_id(class_id)
-        for row in list(instances(unit, cls)):
-            count += 1
-            if count > OPERATIONS_MAX:
-                raise _too_many()
-            _migrate_one(unit, op, cls, row.id)
-    return count
-
-
-def _too_many() -> Incorrect:
+def too_many() -> Incorrect:
+    """The refusal to change more instances than one transaction may."""
     return Incorrect(
         "migrate.too-many",
         f"more than {OPERATIONS_MAX} instances",
         hint="repair them in several transactions first",
     )
-
-
-def _migrate_one(unit: Unit, op: Migrate, cls: Class, id: int) -> None:
-    draft = unit.load(id)
-    if draft is None or draft.doc is None:
-        return
-    unit.touched.add(id)
-    for old, new in op.rename.items():
-        was, property = unit.base_schema.property_named(old), unit.slot_of(cls, new)
-        values = was.values(draft.doc.pop(was.key, None))
-        if values:
-            given = values if property.many or len(values) > 1 else values[0]
-            unit.put(draft, property, decode_slot(property, given, unit.resolve))
-    for name in op.clear:
-        draft.doc.pop(unit.base_schema.property_named(name).key, None)
-    for name, given in op.fill.items():
-        property = unit.slot_of(cls, name)
-        if property.secret:
-            raise Incorrect(
-                "slot.secret", "a secret slot cannot be filled", hint="update each entity"
-            )
-        if property.key not in draft.doc:
-            unit.put(draft, property, unit.decode(draft, property, given))
 
 
 def affected_by(unit: Unit) -> list[Affected]:
@@ -257,7 +211,7 @@ def _rewrap(unit: Unit, item: Affected) -> None:
     turned = turned_slots(unit.stored_schema, item)
     for count, row in enumerate(instances(unit, item.cls) if turned else (), 1):
         if count > OPERATIONS_MAX:
-            raise _too_many()
+            raise too_many()
         draft = unit.load(row.id)
         if draft is None or draft.doc is None or draft.old is None:
             continue
@@ -287,7 +241,7 @@ def _refuse_misfits(unit: Unit, stale: list[Affected]) -> None:
             if is_one and (misfits := _misfits(unit, turned, draft.doc or {})):
                 report.append({"entity-id": draft.id, "findings": data_of(misfits)})
     if report:
-        raise _would_break(len(report), report[:_SHOWN])
+        raise _would_break(len(report), report[:SHOWN_MAX])
 
 
 def _turned_or_other(unit: Unit, item: Affected) -> list[Property]:
@@ -386,6 +340,6 @@ def _check_new_uniques(unit: Unit, affected: list[Affected], report: list[dict[s
                         found = Finding(
                             code="slot.not-unique", message=message, slot=property.ident
                         )
-                        if len(report) < _SHOWN:
+                        if len(report) < SHOWN_MAX:
                             report.append({"entity-id": row.id, "findings": data_of([found])})
     return broken

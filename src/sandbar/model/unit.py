@@ -18,6 +18,7 @@ from sandbar.model.checks import (
     check_required,
     check_validators,
     decode_slot,
+    derived,
     not_unique,
     out_of_range,
 )
@@ -203,10 +204,7 @@ class Unit:
     def decode(self, draft: Draft, property: Property, given: Any) -> Any:
         """The stored form of what was given for a slot of this draft."""
         if property.inverse_of:
-            forward = self.schema.ident_of(property.inverse_of)
-            raise Incorrect(
-                "slot.derived", "this slot is computed", hint=f"set {forward} on the other entity"
-            )
+            raise derived(self.schema.ident_of(property.inverse_of))
         if property.secret:
             return self._keep_secret(draft, property, given)
         if given is None:
