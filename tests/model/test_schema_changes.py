@@ -368,3 +368,39 @@ def test_loosening_is_always_accepted(shop: Database) -> None:
     shop.update("item/maker", {"dt/range": "db.type/ref"})
     shop.update(hat, {"item/name": None, "item/maker": hat})
     assert slots_of(shop, hat)["item/price"] == "3.5"
+
+
+@pytest.mark.parametrize("values", [[["EU", 42]], [["EU", 42], []]], ids=["one", "several"])
+@pytest.mark.parametrize("kind", ["db.type/tuple", "db.type/json"])
+def test_one_value_that_is_a_list_counts_as_one(
+    house: Database, kind: str, values: list[Any]
+) -> None:
+    house.update("a/text", {"dt/range": kind})
+    house.update("a/many", {"dt/range": kind})
+    thing = house.create("my/Thing", {"a/text": values[0], "a/many": values}).entity_id
+    house.update("a/text", {"dt/required?": True})
+    house.update("a/text", {"dt/one-of": [["EU", 42]]})
+    with refused(house, "value.not-allowed"):
+        house.update("a/text", {"dt/one-of": [["US", 1]]})
+    if len(values) > 1:
+        with refused(house, "slot.single") as problems:
+            house.update("a/many", {"db/cardinality": "one"})
+        assert problems[0].data["entities"][0]["entity-id"] == thing
+        return
+    house.update("a/many", {"db/cardinality": "one"})
+    assert slots_of(house, thing)["a/many"] == ["EU", 42]
+    house.update("a/many", {"db/cardinality": "many"})
+    assert slots_of(house, thing)["a/many"] == values
+
+
+@pytest.mark.parametrize("kind", ["db.type/tuple", "db.type/json"])
+def test_several_values_do_not_become_one_list(house: Database, kind: str) -> None:
+    thing = house.create("my/Thing", {"a/many": ["x", "y"]}).entity_id
+    with refused(house, "slot.single") as problems:
+        house.update("a/many", {"db/cardinality": "one", "dt/range": kind})
+    assert problems[0].code == "schema.would-break"
+    assert problems[0].data["broken"] == 1
+    house.update(thing, {"a/many": ["x"]})
+    if kind == "db.type/json":
+        house.update("a/many", {"db/cardinality": "one", "dt/range": kind})
+        assert slots_of(house, thing) == {"a/many": "x"}

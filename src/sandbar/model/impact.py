@@ -82,9 +82,10 @@ def _bring_up_to_date(unit: Unit) -> None:
     """Hand the changes over, and let all other instances follow the rules in form and index."""
     is_same = unit.stored_schema is unit.schema
     stale = [] if is_same else list(_affected(unit.stored_schema, unit.schema))
+    several: dict[int, list[Finding]] = {}
     for item in stale:
-        _rewrap(unit, item)
-    _refuse_misfits(unit, stale)
+        _rewrap(unit, item, several)
+    _refuse_misfits(unit, stale, several)
     written = {draft.id for draft in unit.finish()}
     for item in stale:
         for row in instances(unit, item.cls) if item.reindex else ():
@@ -206,8 +207,11 @@ def _compare(before: Class, after: Class) -> Affected:
     return Affected(after, recheck, removed, reindex, whole)
 
 
-def _rewrap(unit: Unit, item: Affected) -> None:
-    """A slot that now takes many values, or only one, keeps those that fit."""
+def _rewrap(unit: Unit, item: Affected, several: dict[int, list[Finding]]) -> None:
+    """A slot that now takes many values, or only one, keeps those that fit.
+
+    Who has several is noted: where one value can be a list, nobody could tell that later.
+    """
     turned = turned_slots(unit.stored_schema, item)
     for count, row in enumerate(instances(unit, item.cls) if turned else (), 1):
         if count > OPERATIONS_MAX:
@@ -223,6 +227,8 @@ def _rewrap(unit: Unit, item: Affected) -> None:
                 draft.doc[property.key] = [stored]
             elif len(stored) == 1:
                 draft.doc[property.key] = stored[0]
+            else:
+                several.setdefault(draft.id, []).append(_several(property))
 
 
 def turned_slots(before: Schema, item: Affected) -> list[Property]:
@@ -231,17 +237,19 @@ def turned_slots(before: Schema, item: Affected) -> list[Property]:
     return [p for p in known if before.property_by_id(p.id).many != p.many]
 
 
-def _refuse_misfits(unit: Unit, stale: list[Affected]) -> None:
+def _refuse_misfits(unit: Unit, stale: list[Affected], several: dict[int, list[Finding]]) -> None:
     """What was written by rules that have changed since has no place in the index."""
-    report: list[dict[str, Any]] = []
+    found = dict(several)
     for item in stale:
         turned = _turned_or_other(unit, item)
         for draft in unit.drafts.values() if turned else ():
             is_one = draft.class_id == item.cls.id and draft.doc is not None
             if is_one and (misfits := _misfits(unit, turned, draft.doc or {})):
-                report.append({"entity-id": draft.id, "findings": data_of(misfits)})
-    if report:
-        raise _would_break(len(report), report[:SHOWN_MAX])
+                found.setdefault(draft.id, misfits)
+    if found:
+        shown = sorted(found)[:SHOWN_MAX]
+        report = [{"entity-id": id, "findings": data_of(found[id])} for id in shown]
+        raise _would_break(len(found), report)
 
 
 def _turned_or_other(unit: Unit, item: Affected) -> list[Property]:
@@ -281,9 +289,8 @@ def _recheck(unit: Unit, property: Property, stored: Any) -> list[Finding]:
         what = "secret" if property.secret else "derived"
         message = f"the slot became {what}, but has a stored value"
         return [Finding(code=f"slot.{what}", message=message, slot=property.ident)]
-    if isinstance(stored, list) and not property.many and property.kind.ident != "db.type/json":
-        message = "the slot holds several values, but now takes one"
-        return [Finding(code="slot.single", message=message, slot=property.ident)]
+    if property.has_several(stored):
+        return [_several(property)]
     try:
         if exact(decode_slot(property, stored, unit.resolve)) != exact(stored):
             message = "the value would have to be stored in another form"
@@ -293,6 +300,11 @@ def _recheck(unit: Unit, property: Property, stored: Any) -> list[Finding]:
     except Problem as problem:
         return [finding_of(problem, property.ident)]
     return []
+
+
+def _several(property: Property) -> Finding:
+    message = "the slot holds several values, but now takes one"
+    return Finding(code="slot.single", message=message, slot=property.ident)
 
 
 def _check_targets(unit: Unit, property: Property, stored: Any) -> None:
