@@ -404,3 +404,34 @@ def test_several_values_do_not_become_one_list(house: Database, kind: str) -> No
     if kind == "db.type/json":
         house.update("a/many", {"db/cardinality": "one", "dt/range": kind})
         assert slots_of(house, thing) == {"a/many": "x"}
+
+
+@pytest.mark.parametrize("was_unique", [True, False])
+@pytest.mark.parametrize("kind", ["db.type/long", "my/Other", "db.type/instant", "db.type/bytes"])
+def test_values_that_do_not_fit_a_unique_slot_are_reported(
+    house: Database, kind: str, was_unique: bool
+) -> None:
+    if was_unique:
+        house.update("a/text", {"db/unique": "value"})
+    wrong = [house.create("my/Thing", {"a/text": text}).entity_id for text in ("?", "a?")]
+    house.create("my/Thing", {"a/number": 1})
+    with refused(house, "schema.would-break") as problems:
+        house.update("a/text", {"dt/range": kind, "db/unique": "value"})
+    assert problems[0].data["broken"] == 2
+    assert [entity["entity-id"] for entity in problems[0].data["entities"]] == wrong
+
+
+def test_a_new_unique_slot_may_refer_to_a_class_that_others_leave(house: Database) -> None:
+    unique = {"db/ident": "a/new", "dt/range": "my/Base", "db/unique": "value"}
+    house.transact(
+        [
+            {"op": "create", "class": "dt/Property", "slots": unique},
+            {
+                "op": "update",
+                "entity": "my/Thing",
+                "set": {"dt/subclass-of": ["dt/Resource"]},
+                "add": {"dt/slots": ["a/new"]},
+            },
+        ]
+    )
+    assert house.schema.describe_property("a/new")["unique"] == "value"

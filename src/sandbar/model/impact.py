@@ -337,14 +337,15 @@ def _check_new_uniques(unit: Unit, affected: list[Affected], report: list[dict[s
     broken = 0
     fresh = {p.id: p for item in affected for p in item.recheck if p.unique and p.indexed}
     for property in fresh.values():
+        if property.id not in unit.base_schema.docs:
+            continue  # nobody held it before: whoever does now was checked when it was written
         was = unit.base_schema.property_by_id(property.id)
         if was.unique and was.kind is property.kind:
             continue
         holders: dict[bytes, int] = {}
         for item in affected:
             for row in instances(unit, item.cls) if property.key in item.cls.by_key else ():
-                stored = read_doc(row.doc).get(property.key)
-                for key in () if stored is None else property.index_keys(stored):
+                for key in _new_keys(unit, property, read_doc(row.doc)):
                     first = holders.setdefault(key, row.id)
                     if first != row.id:
                         broken += 1
@@ -355,3 +356,10 @@ def _check_new_uniques(unit: Unit, affected: list[Affected], report: list[dict[s
                         if len(report) < SHOWN_MAX:
                             report.append({"entity-id": row.id, "findings": data_of([found])})
     return broken
+
+
+def _new_keys(unit: Unit, property: Property, doc: Doc) -> list[bytes]:
+    """The keys of a slot by its new rules; values that break those have none."""
+    if property.key not in doc or _recheck(unit, property, doc[property.key]):
+        return []
+    return property.index_keys(doc[property.key])
