@@ -75,8 +75,9 @@ def test_what_is_not_written_like_others_is_refused(
 
 def test_a_cleared_secret_is_gone(people: Database) -> None:
     one, nobody = person(people, name="a", pin="secret"), person(people, name="b")
-    migrate(people, clear=["p/pin"])
+    assert migrate(people, clear=["p/pin"]).migrated == 1
     assert not people.secret_matches(one, "p/pin", "secret")
+    assert not migrate(people, clear=["p/pin"]).changed
     assert [entry.t == people.t for entry in people.history(nobody)] == [False]
     for who in (one, nobody):
         people.update(who, {"p/pin": "another"})
@@ -175,3 +176,31 @@ def test_a_refused_migration_inside_a_function_leaves_everything(people: Databas
     people.run(work)
     assert slots_of(people, one) == {"p/name": "A", "p/other": "B", "p/third": "C"}
     assert people.secret_matches(one, "p/pin", "secret")
+
+
+def test_only_what_has_the_slot_counts(people: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    for room in ("migrating", "impact"):
+        monkeypatch.setattr(f"sandbar.model.{room}.OPERATIONS_MAX", 2)
+    ids = [person(people, name=name, other="x") for name in "abc"]
+    person(people, third="d")
+    people.create("p/Child", {"p/third": "e"})
+    for slot, turned in (("p/number", "many"), ("p/third", "many"), ("p/many", "one")):
+        people.update(slot, {"db/cardinality": turned})
+    assert [e["p/third"] for e in people.each("p/Person") if "p/third" in e.slots] == [["d"], ["e"]]
+    outcome = migrate(people, rename={"p/number": "p/json"}, clear=["p/more"])
+    assert (outcome.changed, outcome.migrated) == (False, 0)
+    outcome = migrate(people, clear=["p/third"])
+    assert (outcome.changed, outcome.migrated) == (True, 2)
+    for call in (
+        lambda: people.update("p/name", {"db/cardinality": "many"}),
+        lambda: migrate(people, clear=["p/name"]),
+        lambda: migrate(people, rename={"p/name": "p/number"}),
+        lambda: migrate(people, fill={"p/number": [1]}),
+        lambda: migrate(people, clear=["p/pin"]),  # to know who has one, each is asked
+    ):
+        with refused(people, "migrate.too-many") as problems:
+            call()
+        assert problems[0].hint
+    people.update(ids[0], {"p/name": None})
+    people.update("p/name", {"db/cardinality": "many"})
+    assert [slots_of(people, id).get("p/name") for id in ids] == [None, ["b"], ["c"]]

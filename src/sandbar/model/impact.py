@@ -8,6 +8,7 @@ rows follow the new rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 from sandbar.errors import Conflict, Incorrect, Problem
@@ -146,12 +147,10 @@ def instances(unit: Unit, cls: Class) -> Iterator[Row]:
         after = Position(page[-1].key, page[-1].id)
 
 
-def too_many() -> Incorrect:
+def too_many(hint: str) -> Incorrect:
     """The refusal to change more instances than one transaction may."""
     return Incorrect(
-        "migrate.too-many",
-        f"more than {OPERATIONS_MAX} instances",
-        hint="repair them in several transactions first",
+        "migrate.too-many", f"more than {OPERATIONS_MAX} instances would change", hint=hint
     )
 
 
@@ -213,10 +212,8 @@ def _rewrap(unit: Unit, item: Affected, several: dict[int, list[Finding]]) -> No
     Who has several is noted: where one value can be a list, nobody could tell that later.
     """
     turned = turned_slots(unit.stored_schema, item)
-    for count, row in enumerate(instances(unit, item.cls) if turned else (), 1):
-        if count > OPERATIONS_MAX:
-            raise too_many()
-        draft = unit.load(row.id)
+    for id in _holders(unit, item.cls, turned) if turned else ():
+        draft = unit.load(id)
         if draft is None or draft.doc is None or draft.old is None:
             continue
         for property in turned:
@@ -229,6 +226,18 @@ def _rewrap(unit: Unit, item: Affected, several: dict[int, list[Finding]]) -> No
                 draft.doc[property.key] = stored[0]
             else:
                 several.setdefault(draft.id, []).append(_several(property))
+
+
+def _holders(unit: Unit, cls: Class, slots: list[Property]) -> list[int]:
+    """The instances that have any of these slots; what others do not have cannot change."""
+    keys = {property.key for property in slots}
+    rows = instances(unit, cls)
+    ids = list(
+        islice((r.id for r in rows if not keys.isdisjoint(read_doc(r.doc))), OPERATIONS_MAX + 1)
+    )
+    if len(ids) > OPERATIONS_MAX:
+        raise too_many("make another property, and move the values to it in several transactions")
+    return ids
 
 
 def turned_slots(before: Schema, item: Affected) -> list[Property]:

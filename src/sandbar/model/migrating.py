@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sandbar.errors import Conflict, Incorrect, Problem
 from sandbar.model.checks import derived
-from sandbar.model.documents import exact
+from sandbar.model.documents import exact, read_doc
 from sandbar.model.drafts import Draft
 from sandbar.model.findings import Finding, data_of, finding_of
 from sandbar.model.impact import SHOWN_MAX, instances, too_many
@@ -19,6 +19,7 @@ from sandbar.model.operations import OPERATIONS_MAX, Migrate
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class
 from sandbar.model.unit import Unit
+from sandbar.store.rows import Row
 
 
 class _Steps(NamedTuple):
@@ -42,7 +43,7 @@ def migrate_instances(unit: Unit, op: Migrate) -> int:
     steps = _steps(unit, root, op)
     broken = 0
     report: list[dict[str, Any]] = []
-    ids = _concerned(unit, root)
+    ids = _concerned(unit, steps, root)
     for id in ids:
         draft = unit.load(id)
         findings = [] if draft is None else _migrate_one(unit, steps, draft)
@@ -54,15 +55,35 @@ def migrate_instances(unit: Unit, op: Migrate) -> int:
     return len(ids)
 
 
-def _concerned(unit: Unit, root: Class) -> list[int]:
-    """Whom the steps are for. All are found before any is changed: a scan writes what there is."""
-    ids = []
+def _concerned(unit: Unit, steps: _Steps, root: Class) -> list[int]:
+    """Whom the steps change. All are found before any is changed: a scan writes what there is."""
+    ids: list[int] = []
+    looked_up = 0
     for class_id in unit.schema.descendants(root.id):
-        for row in instances(unit, unit.schema.class_by_id(class_id)):
-            ids.append(row.id)
-            if len(ids) > OPERATIONS_MAX:
-                raise too_many()
+        cls = unit.schema.class_by_id(class_id)
+        for at, row in enumerate(instances(unit, cls)):
+            if at == 0 and unit.guard is not None:
+                unit.guard.admit(cls.kinds)  # who may not change them learns nothing of their slots
+            looked_up += bool(steps.secrets)  # each on a way of its own
+            if _changes(unit, steps, row):
+                ids.append(row.id)
+            if max(len(ids), looked_up) > OPERATIONS_MAX:
+                raise too_many("repair them in several transactions first")
     return ids
+
+
+def _changes(unit: Unit, steps: _Steps, row: Row) -> bool:
+    """Whether there is anything to take out or to put in."""
+    draft, stored = unit.drafts.get(row.id), read_doc(row.doc)
+    doc = stored if draft is None else draft.doc
+    if doc is None:
+        return False
+    taken = (*(was for was, _ in steps.moves), *steps.clear)
+    return (
+        any(was.key in stored or was.key in doc for was in taken)
+        or any(property.key not in doc for property, _ in steps.fill)
+        or any(unit.tx.secret(row.id, secret.id) is not None for secret in steps.secrets)
+    )
 
 
 def _steps(unit: Unit, root: Class, op: Migrate) -> _Steps:
