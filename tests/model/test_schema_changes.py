@@ -368,3 +368,70 @@ def test_loosening_is_always_accepted(shop: Database) -> None:
     shop.update("item/maker", {"dt/range": "db.type/ref"})
     shop.update(hat, {"item/name": None, "item/maker": hat})
     assert slots_of(shop, hat)["item/price"] == "3.5"
+
+
+@pytest.mark.parametrize("values", [[["EU", 42]], [["EU", 42], []]], ids=["one", "several"])
+@pytest.mark.parametrize("kind", ["db.type/tuple", "db.type/json"])
+def test_one_value_that_is_a_list_counts_as_one(
+    house: Database, kind: str, values: list[Any]
+) -> None:
+    house.update("a/text", {"dt/range": kind})
+    house.update("a/many", {"dt/range": kind})
+    thing = house.create("my/Thing", {"a/text": values[0], "a/many": values}).entity_id
+    house.update("a/text", {"dt/required?": True})
+    house.update("a/text", {"dt/one-of": [["EU", 42]]})
+    with refused(house, "value.not-allowed"):
+        house.update("a/text", {"dt/one-of": [["US", 1]]})
+    if len(values) > 1:
+        with refused(house, "slot.single") as problems:
+            house.update("a/many", {"db/cardinality": "one"})
+        assert problems[0].data["entities"][0]["entity-id"] == thing
+        return
+    house.update("a/many", {"db/cardinality": "one"})
+    assert slots_of(house, thing)["a/many"] == ["EU", 42]
+    house.update("a/many", {"db/cardinality": "many"})
+    assert slots_of(house, thing)["a/many"] == values
+
+
+@pytest.mark.parametrize("kind", ["db.type/tuple", "db.type/json"])
+def test_several_values_do_not_become_one_list(house: Database, kind: str) -> None:
+    thing = house.create("my/Thing", {"a/many": ["x", "y"]}).entity_id
+    with refused(house, "slot.single") as problems:
+        house.update("a/many", {"db/cardinality": "one", "dt/range": kind})
+    assert problems[0].code == "schema.would-break"
+    assert problems[0].data["broken"] == 1
+    house.update(thing, {"a/many": ["x"]})
+    if kind == "db.type/json":
+        house.update("a/many", {"db/cardinality": "one", "dt/range": kind})
+        assert slots_of(house, thing) == {"a/many": "x"}
+
+
+@pytest.mark.parametrize("was_unique", [True, False])
+@pytest.mark.parametrize("kind", ["db.type/long", "my/Other", "db.type/instant", "db.type/bytes"])
+def test_values_that_do_not_fit_a_unique_slot_are_reported(
+    house: Database, kind: str, was_unique: bool
+) -> None:
+    if was_unique:
+        house.update("a/text", {"db/unique": "value"})
+    wrong = [house.create("my/Thing", {"a/text": text}).entity_id for text in ("?", "a?")]
+    house.create("my/Thing", {"a/number": 1})
+    with refused(house, "schema.would-break") as problems:
+        house.update("a/text", {"dt/range": kind, "db/unique": "value"})
+    assert problems[0].data["broken"] == 2
+    assert [entity["entity-id"] for entity in problems[0].data["entities"]] == wrong
+
+
+def test_a_new_unique_slot_may_refer_to_a_class_that_others_leave(house: Database) -> None:
+    unique = {"db/ident": "a/new", "dt/range": "my/Base", "db/unique": "value"}
+    house.transact(
+        [
+            {"op": "create", "class": "dt/Property", "slots": unique},
+            {
+                "op": "update",
+                "entity": "my/Thing",
+                "set": {"dt/subclass-of": ["dt/Resource"]},
+                "add": {"dt/slots": ["a/new"]},
+            },
+        ]
+    )
+    assert house.schema.describe_property("a/new")["unique"] == "value"

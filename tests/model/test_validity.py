@@ -51,6 +51,16 @@ def test_whatever_was_written_is_valid(shop: Database) -> None:
     assert sum(page.checked for page in pages(shop)) == shop.workspace.validity.count(ITEM) == 2
 
 
+def test_a_tuple_is_one_value(shop: Database) -> None:
+    shop.update("item/extra", {"dt/range": "db.type/tuple"})
+    shop.update("item/notes", {"dt/range": "db.type/tuple"})
+    hat = item(shop, "Hat", extra=["EU", 42], notes=[["EU", 42], ["US", 1]])
+    assert errors(shop) == {}
+    with unchecked():
+        shop.update("item/extra", {"dt/range": "db.type/string"})
+    assert errors(shop) == {hat: {("item/extra", "slot.single")}}
+
+
 @pytest.mark.parametrize(
     ("property", "rule", "code"),
     [

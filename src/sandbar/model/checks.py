@@ -39,6 +39,13 @@ def too_many_values() -> Incorrect:
     )
 
 
+def derived(forward: str) -> Incorrect:
+    """The refusal to write a slot that is computed from `forward`."""
+    return Incorrect(
+        "slot.derived", "this slot is computed", hint=f"set {forward} on the other entity"
+    )
+
+
 def not_unique(property: Property, value: Any, taker: int | None) -> Finding:
     """The finding about a value that another entity has; which one, if that may be told."""
     named = None if taker is None else f"entity {taker}"

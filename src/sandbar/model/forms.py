@@ -106,15 +106,22 @@ def require_formed(draft: Draft, property: Property) -> None:
         refuse_unformed([draft])
 
 
-def take(draft: Draft, key: str, now: Property | None) -> list[Any]:
-    """The values of a slot, set aside or not; the draft has them no longer."""
+def held(draft: Draft, key: str, now: Property | None) -> list[Any]:
+    """The values of a slot of a living draft, set aside or not."""
     assert draft.doc is not None
-    misfits = draft.misfits or {}
-    aside = misfits.pop(key, None)
-    stored = draft.doc.pop(key, None)
+    stored = draft.doc.get(key)
     if stored is not None and now is not None:
         return now.values(stored)
+    aside = (draft.misfits or {}).get(key)
     return [] if aside is None else aside.was.values(aside.stored)
+
+
+def drop(draft: Draft, key: str) -> None:
+    """Clear a slot of a living draft, also of what is set aside."""
+    assert draft.doc is not None
+    draft.doc.pop(key, None)
+    if draft.misfits:
+        draft.misfits.pop(key, None)
 
 
 def refuse_unformed(drafts: Iterable[Draft]) -> None:

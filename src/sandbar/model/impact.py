@@ -15,8 +15,14 @@ from sandbar.model import core
 from sandbar.model.checks import check_required, check_validators, decode_slot
 from sandbar.model.documents import Doc, exact, read_doc
 from sandbar.model.findings import Finding, data_of, finding_of
-from sandbar.model.forms import changed_forms, refuse_unformed, take, unformed, would_break
-from sandbar.model.operations import OPERATIONS_MAX, Migrate
+from sandbar.model.forms import (
+    SHOWN_MAX,
+    changed_forms,
+    refuse_unformed,
+    unformed,
+    would_break,
+)
+from sandbar.model.operations import OPERATIONS_MAX
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.unit import Unit
@@ -25,7 +31,6 @@ from sandbar.store.rows import Row
 from sandbar.store.scan import Equals, Position, Scan
 
 PAGE = 1000
-_SHOWN = 20
 
 
 class Affected(NamedTuple):
@@ -73,7 +78,7 @@ def settle(unit: Unit) -> None:
     Whether everything is valid is asked at the end only: the rest may repair it.
     """
     if unit.touched:  # written while their class is none: nobody can say whether they are valid
-        shown = [{"entity-id": id} for id in sorted(unit.touched)[:_SHOWN]]
+        shown = [{"entity-id": id} for id in sorted(unit.touched)[:SHOWN_MAX]]
         raise would_break(len(unit.touched), shown)
     for item in _bring_up_to_date(unit):
         _refuse_unformed_rows(unit, item)
@@ -111,7 +116,7 @@ def _refuse_demotion(unit: Unit) -> None:
     """Classes and properties would no longer be any if the class that makes them so were lost."""
     lost = unit.base_schema.metaclasses - unit.schema.metaclasses
     orphans = sorted(id for id, (cls, _) in unit.schema.docs.items() if cls in lost)
-    shown = [{"entity-id": id} for id in orphans[:_SHOWN]]
+    shown = [{"entity-id": id} for id in orphans[:SHOWN_MAX]]
     if orphans:
         raise Conflict(
             "schema.would-break",
@@ -131,7 +136,7 @@ def report_on(
         for row in to_check(item):
             findings = _findings(unit, item, row, read_doc(row.doc))
             broken += bool(findings)
-            if findings and len(report) < _SHOWN:
+            if findings and len(report) < SHOWN_MAX:
                 report.append({"entity-id": row.id, "findings": data_of(findings)})
     broken += _check_new_uniques(unit, affected, report)
     if broken:
@@ -151,60 +156,11 @@ def instances(unit: Unit, cls: Class) -> Iterator[Row]:
         after = Position(page[-1].key, page[-1].id)
 
 
-def migrate_instances(unit: Unit, op: Migrate) -> int:
-    """Fill, clear and rename slots in every instance of a class and its subclasses."""
-    root = unit.schema.class_named(op.class_)
-    if not unit.schema.metaclasses.isdisjoint(unit.schema.descendants(root.id)):
-        raise Incorrect(
-            "migrate.metamodel",
-            f"{root.ident} has classes or properties among its instances",
-            hint="change definitions one by one, with update",
-        )
-    for name in (*op.fill, *op.rename.values()):
-        unit.slot_of(root, name)
-    for name in (*op.clear, *op.rename):
-        unit.base_schema.property_named(name)
-    count = 0
-    for class_id in unit.schema.descendants(root.id):
-        cls = unit.schema.class_by_id(class_id)
-        for row in list(instances(unit, cls)):
-            count += 1
-            if count > OPERATIONS_MAX:
-                raise _too_many()
-            _migrate_one(unit, op, cls, row.id)
-    return count
-
-
-def _too_many() -> Incorrect:
+def too_many(hint: str) -> Incorrect:
+    """The refusal to change more instances than one transaction may."""
     return Incorrect(
-        "migrate.too-many",
-        f"more than {OPERATIONS_MAX} instances",
-        hint="repair them in several transactions first",
+        "migrate.too-many", f"more than {OPERATIONS_MAX} instances would change", hint=hint
     )
-
-
-def _migrate_one(unit: Unit, op: Migrate, cls: Class, id: int) -> None:
-    draft = unit.load(id)
-    if draft is None or draft.doc is None:
-        return
-    unit.touched.add(id)
-    for old, new in op.rename.items():
-        was, property = unit.base_schema.property_named(old), unit.slot_of(cls, new)
-        values = take(draft, was.key, cls.by_key.get(was.key))
-        if values:
-            given = values if property.many or len(values) > 1 else values[0]
-            unit.put(draft, property, decode_slot(property, given, unit.resolve))
-    for name in op.clear:
-        key = unit.base_schema.property_named(name).key
-        take(draft, key, cls.by_key.get(key))
-    for name, given in op.fill.items():
-        property = unit.slot_of(cls, name)
-        if property.secret:
-            raise Incorrect(
-                "slot.secret", "a secret slot cannot be filled", hint="update each entity"
-            )
-        if property.key not in draft.doc:
-            unit.put(draft, property, unit.decode(draft, property, given))
 
 
 def affected_by(unit: Unit) -> list[Affected]:
@@ -262,14 +218,12 @@ def _compare(before: Class, after: Class) -> Affected:
 def _rewrap(unit: Unit, item: Affected) -> None:
     """Whatever holds a slot that now takes many values, or only one, is written anew."""
     turned = {property.key for property in turned_slots(unit.stored_schema, item)}
-    count = 0
-    for row in instances(unit, item.cls) if turned else ():
-        if turned.isdisjoint(read_doc(row.doc)):
-            continue
-        count += 1
+    rows = instances(unit, item.cls) if turned else iter(())
+    holders = (row.id for row in rows if not turned.isdisjoint(read_doc(row.doc)))
+    for count, id in enumerate(holders, 1):
         if count > OPERATIONS_MAX:
-            raise _too_many()
-        unit.load(row.id)
+            raise too_many("make another property, and move the values in several transactions")
+        unit.load(id)
 
 
 def turned_slots(before: Schema, item: Affected) -> list[Property]:
@@ -329,9 +283,8 @@ def _recheck(unit: Unit, property: Property, stored: Any) -> list[Finding]:
         what = "secret" if property.secret else "derived"
         message = f"the slot became {what}, but has a stored value"
         return [Finding(code=f"slot.{what}", message=message, slot=property.ident)]
-    if isinstance(stored, list) and not property.many and property.kind.ident != "db.type/json":
-        message = "the slot holds several values, but now takes one"
-        return [Finding(code="slot.single", message=message, slot=property.ident)]
+    if property.has_several(stored):
+        return [_several(property)]
     try:
         if exact(decode_slot(property, stored, unit.resolve)) != exact(stored):
             message = "the value would have to be stored in another form"
@@ -341,6 +294,11 @@ def _recheck(unit: Unit, property: Property, stored: Any) -> list[Finding]:
     except Problem as problem:
         return [finding_of(problem, property.ident)]
     return []
+
+
+def _several(property: Property) -> Finding:
+    message = "the slot holds several values, but now takes one"
+    return Finding(code="slot.single", message=message, slot=property.ident)
 
 
 def _check_targets(unit: Unit, property: Property, stored: Any) -> None:
@@ -373,14 +331,15 @@ def _check_new_uniques(unit: Unit, affected: list[Affected], report: list[dict[s
     broken = 0
     fresh = {p.id: p for item in affected for p in item.recheck if p.unique and p.indexed}
     for property in fresh.values():
+        if property.id not in unit.base_schema.docs:
+            continue  # nobody held it before: whoever does now was checked when it was written
         was = unit.base_schema.property_by_id(property.id)
         if was.unique and was.kind is property.kind:
             continue
         holders: dict[bytes, int] = {}
         for item in affected:
             for row in instances(unit, item.cls) if property.key in item.cls.by_key else ():
-                stored = read_doc(row.doc).get(property.key)
-                for key in () if stored is None else property.index_keys(stored):
+                for key in _new_keys(unit, property, read_doc(row.doc)):
                     first = holders.setdefault(key, row.id)
                     if first != row.id:
                         broken += 1
@@ -388,6 +347,13 @@ def _check_new_uniques(unit: Unit, affected: list[Affected], report: list[dict[s
                         found = Finding(
                             code="slot.not-unique", message=message, slot=property.ident
                         )
-                        if len(report) < _SHOWN:
+                        if len(report) < SHOWN_MAX:
                             report.append({"entity-id": row.id, "findings": data_of([found])})
     return broken
+
+
+def _new_keys(unit: Unit, property: Property, doc: Doc) -> list[bytes]:
+    """The keys of a slot by its new rules; values that break those have none."""
+    if property.key not in doc or _recheck(unit, property, doc[property.key]):
+        return []
+    return property.index_keys(doc[property.key])

@@ -15,7 +15,7 @@ from sandbar.model.documents import exact
 from sandbar.model.drafts import Draft, Hashed, conflict_if_moved, core_is_immutable, ident_of
 from sandbar.model.findings import Finding, finding_of, refuse
 from sandbar.model.forms import require_formed
-from sandbar.model.impact import migrate_instances
+from sandbar.model.migrating import migrate_instances
 from sandbar.model.naming import FINDERS
 from sandbar.model.new_names import given_ident, new_id
 from sandbar.model.operations import Create, Delete, Migrate, Operation, Restore, Update

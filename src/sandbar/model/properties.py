@@ -13,6 +13,7 @@ from sandbar.model.values import VALUE_TYPES, ValueType
 
 _REF = VALUE_TYPES["db.type/ref"]
 _TEXTS = {"db.type/string", "db.type/keyword", "db.type/symbol", "db.type/uri"}
+_LISTS = {"db.type/json", "db.type/tuple"}  # one value of these can be a list
 
 
 class Property:
@@ -102,6 +103,10 @@ class Property:
         if stored is None:
             return []
         return stored if self.many else [stored]
+
+    def has_several(self, stored: Any) -> bool:
+        """Whether this is a list of values where the slot takes one."""
+        return isinstance(stored, list) and not self.many and self.kind.ident not in _LISTS
 
     def index_keys(self, stored: Any) -> list[bytes]:
         """The keys under which these stored values are found."""

@@ -18,13 +18,14 @@ from sandbar.model.checks import (
     check_required,
     check_validators,
     decode_slot,
+    derived,
     not_unique,
     out_of_range,
 )
 from sandbar.model.documents import Doc
 from sandbar.model.drafts import Draft, Hashed, Misfits, SecretNotHashed
 from sandbar.model.findings import Finding, suggestion
-from sandbar.model.forms import Forms, changed_forms, reform
+from sandbar.model.forms import Forms, changed_forms, drop, reform
 from sandbar.model.guarding import Guard, ask
 from sandbar.model.handover import change_of, creation_of
 from sandbar.model.naming import FINDERS, lookup_key, unknown_entity
@@ -213,9 +214,7 @@ class Unit:
         assert draft.doc is not None
         self.touched.add(draft.id)
         if stored is None or (stored == [] and property.many):
-            draft.doc.pop(property.key, None)
-            if draft.misfits:
-                draft.misfits.pop(property.key, None)
+            drop(draft, property.key)
             return
         draft.doc[property.key] = stored
         if property.unique is not None or property.is_ref:
@@ -225,10 +224,7 @@ class Unit:
     def decode(self, draft: Draft, property: Property, given: Any) -> Any:
         """The stored form of what was given for a slot of this draft."""
         if property.inverse_of:
-            forward = self.schema.ident_of(property.inverse_of)
-            raise Incorrect(
-                "slot.derived", "this slot is computed", hint=f"set {forward} on the other entity"
-            )
+            raise derived(self.schema.ident_of(property.inverse_of))
         if property.secret:
             return self._keep_secret(draft, property, given)
         if given is None:

@@ -24,7 +24,6 @@ from sandbar.store.api import Snapshot
 from sandbar.store.scan import Equals, Found, Key, Position, Scan
 
 _LOOKED_UP = 1000  # at once
-_JSON = "db.type/json"
 
 View = Callable[[Any], AbstractContextManager[tuple[Snapshot, Schema, int | None]]]
 
@@ -153,7 +152,7 @@ class _Judge:
             what = "secret" if property.secret else "derived"
             message = f"the slot is {what}, but has a stored value"
             return [Finding(code=f"slot.{what}", message=message, slot=property.ident)]
-        if isinstance(stored, list) and not property.many and property.kind.ident != _JSON:
+        if property.has_several(stored):
             message = "the slot holds several values, but takes one"
             return [Finding(code="slot.single", message=message, slot=property.ident)]
         if property.is_ref and isinstance(stored, list) == property.many:
