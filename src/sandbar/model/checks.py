@@ -8,26 +8,30 @@ from typing import Any
 from sandbar.errors import Incorrect, Problem
 from sandbar.model.expressions import binding
 from sandbar.model.findings import Finding, finding_of
+from sandbar.model.patterns import Pattern
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class
 
 VALUES_MAX = 10_000
 
 Resolve = Callable[[Any, Property], int]  # turns whatever names an entity into its id
+Match = Callable[[Pattern, str], bool]  # a transaction's refuses when all of them take too long
 
 COUNTED_IN_CHARACTERS = {"db.type/string", "db.type/uri", "db.type/keyword", "db.type/symbol"}
 
 
-def decode_slot(property: Property, given: Any, resolve: Resolve) -> Any:
+def decode_slot(
+    property: Property, given: Any, resolve: Resolve, match: Match = Pattern.matches
+) -> Any:
     """The stored form of what was given for a slot; raises the first thing that is wrong."""
     if property.is_plain:
         return property.kind.decode(given)
     if not property.many:
-        return _decode_one(property, given, resolve)
+        return _decode_one(property, given, resolve, match)
     items = list(given) if isinstance(given, list | tuple | set | frozenset) else [given]
     if len(items) > VALUES_MAX:
         raise too_many_values()
-    return distinct(property, [_decode_one(property, item, resolve) for item in items])
+    return distinct(property, [_decode_one(property, item, resolve, match) for item in items])
 
 
 def too_many_values() -> Incorrect:
@@ -50,6 +54,16 @@ def not_unique(property: Property, value: Any, taker: int | None) -> Finding:
     )
 
 
+def dangling(property: Property, id: int) -> Finding:
+    """The finding about a reference to nothing."""
+    return Finding(
+        code="reference.dangling",
+        message=f"there is no entity {id}",
+        slot=property.ident,
+        hint="entity.create makes it; or create it in the same entity.transact",
+    )
+
+
 def out_of_range(property: Property, id: int, kind: str | None, target: str) -> Finding:
     """The finding about a reference to what is of another class; which one, if it may be told."""
     return Finding(
@@ -68,7 +82,7 @@ def distinct(property: Property, values: list[Any]) -> list[Any]:
     return list(found.values())
 
 
-def _decode_one(property: Property, given: Any, resolve: Resolve) -> Any:
+def _decode_one(property: Property, given: Any, resolve: Resolve, match: Match) -> Any:
     if property.is_ref:
         return resolve(given, property)
     stored = property.kind.decode(given)
@@ -79,7 +93,7 @@ def _decode_one(property: Property, given: Any, resolve: Resolve) -> Any:
             f"{str(stored)[:80]!r} is not one of the values",
             hint=f"use {allowed}",
         )
-    if property.pattern is not None and not property.pattern.matches(str(stored)):
+    if property.pattern is not None and not match(property.pattern, str(stored)):
         raise Incorrect(
             "value.pattern",
             f"{str(stored)[:80]!r} does not match the pattern",

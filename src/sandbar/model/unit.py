@@ -17,6 +17,7 @@ from sandbar.model import core
 from sandbar.model.checks import (
     check_required,
     check_validators,
+    dangling,
     decode_slot,
     not_unique,
     out_of_range,
@@ -27,6 +28,7 @@ from sandbar.model.findings import Finding, suggestion
 from sandbar.model.guarding import Guard, ask
 from sandbar.model.handover import change_of, creation_of
 from sandbar.model.naming import FINDERS, lookup_key, unknown_entity
+from sandbar.model.patterns import Matching, Pattern
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
@@ -41,6 +43,8 @@ _ABSENT: Doc = {}  # stands for "there was no draft"; compared by identity
 
 class Unit:
     """The drafts of one transaction and the rules that they must satisfy."""
+
+    _matching: Matching | None = None  # made when the first pattern is met
 
     def __init__(self, tx: Transaction, schema: Schema, guard: Guard | None = None) -> None:
         self.tx = tx
@@ -156,7 +160,7 @@ class Unit:
             raise Incorrect(
                 "reference.not-unique", f"{property.ident} is not unique", hint="use entity.query"
             )
-        stored = decode_slot(property, value, self.resolve)
+        stored = decode_slot(property, value, self.resolve, self.match)
         for id in self.holders(property, lookup_key(property, stored)):
             if self.shows(id):
                 return id
@@ -215,7 +219,12 @@ class Unit:
             raise SecretNotHashed  # the slot was secret when this was prepared
         if property.id == core.IDENT and isinstance(given, str):
             return parse_ident(given)
-        return decode_slot(property, given, self.resolve)
+        return decode_slot(property, given, self.resolve, self.match)
+
+    def match(self, pattern: Pattern, value: str) -> bool:
+        """Whether the pattern occurs in the value, within what a transaction may spend on that."""
+        self._matching = self._matching or Matching()
+        return self._matching.matches(pattern, value)
 
     def _keep_secret(self, draft: Draft, property: Property, given: Any) -> None:
         if given is not None and not isinstance(given, Hashed):
@@ -276,12 +285,8 @@ class Unit:
 
     def _check_unique(self, draft: Draft, property: Property) -> list[Finding]:
         assert draft.doc is not None
-        findings = []
-        for value, key in zip(
-            property.values(draft.doc[property.key]),
-            property.index_keys(draft.doc[property.key]),
-            strict=True,
-        ):
+        findings, stored = [], draft.doc[property.key]
+        for value, key in zip(property.values(stored), property.index_keys(stored), strict=True):
             others = [id for id in self.holders(property, key) if id != draft.id]
             if others:
                 taker = others[0] if self.shows(others[0]) else None
@@ -300,12 +305,7 @@ class Unit:
                 continue
             class_id = self.class_id_of(id)
             if class_id is None:
-                yield Finding(
-                    code="reference.dangling",
-                    message=f"there is no entity {id}",
-                    slot=property.ident,
-                    hint="entity.create makes it; or create it in the same entity.transact",
-                )
+                yield dangling(property, id)
             elif property.target is not None:
                 cls = self.schema.class_by_id(class_id)
                 if property.target not in cls.lineage:
