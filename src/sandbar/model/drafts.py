@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import msgspec
 
-from sandbar.errors import Conflict, Forbidden
+from sandbar.errors import Conflict, Forbidden, Problem
 from sandbar.model import core
 from sandbar.model.documents import Doc, exact, read_doc
+from sandbar.model.schema import Schema
 from sandbar.store.rows import Row
 
 _IDENT = str(core.IDENT)
 
 
 class Hashed:
-    """A secret that was hashed before it came near a transaction."""
+    """A secret that was hashed before it came near a transaction, or what is wrong with it."""
 
-    __slots__ = ("text",)
+    __slots__ = ("_text", "problem")
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, problem: Problem | None = None) -> None:
+        self._text = text
+        self.problem = problem
+
+    def kept(self) -> str:
+        """The hash; raises what is wrong with the secret."""
+        if self.problem is not None:
+            raise self.problem
+        return self._text
 
 
 class SecretNotHashed(Exception):
-    """A slot became secret between preparing and running: prepare again."""
+    """A slot became secret, or no longer is: prepare again, by the schema that was met."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
 
 
 class Draft(msgspec.Struct, gc=False):

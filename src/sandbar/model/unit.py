@@ -216,7 +216,7 @@ class Unit:
         if given is None:
             return None
         if type(given) is Hashed:
-            raise SecretNotHashed  # the slot was secret when this was prepared
+            raise SecretNotHashed(self.schema)  # the slot was secret when this was prepared
         if property.id == core.IDENT and isinstance(given, str):
             return parse_ident(given)
         return decode_slot(property, given, self.resolve, self.match)
@@ -227,9 +227,9 @@ class Unit:
         return self._matching.matches(pattern, value)
 
     def _keep_secret(self, draft: Draft, property: Property, given: Any) -> None:
-        if given is not None and not isinstance(given, Hashed):
-            raise SecretNotHashed
-        self.tx.keep_secret(draft.id, property.id, None if given is None else given.text)
+        if given is not None and type(given) is not Hashed:
+            raise SecretNotHashed(self.schema)
+        self.tx.keep_secret(draft.id, property.id, None if given is None else given.kept())
         self.touched.add(draft.id)
 
     def slot_of(self, cls: Class, name: str) -> Property:

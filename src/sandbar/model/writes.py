@@ -30,7 +30,7 @@ from sandbar.model.rendering import render
 from sandbar.model.results import Entity, Page, Purged, Receipt, SearchPage, Written
 from sandbar.model.schema import Schema
 from sandbar.model.searching import Search, search_page
-from sandbar.model.secrets import hash_secrets
+from sandbar.model.secrets import ATTEMPTS_MAX, hash_secrets, schema_moving, with_hashed_secrets
 from sandbar.model.unit import Unit
 from sandbar.model.values import door_check
 from sandbar.store.api import NOTHING_WANTED, Store, Transaction
@@ -95,15 +95,16 @@ class Writes:
             finally:
                 unit.guard = outer
         refuse_in_event_loop()
-        for attempt in range(3):
+        seen: Schema | None = None
+        for attempt in range(ATTEMPTS_MAX):
             # A stale schema only costs a second attempt, so the first one does without a look.
             schema = self._latest(attempt > 0)
-            ready = hash_secrets(schema, operations)
+            ready = hash_secrets(seen or schema, operations)
             digest = _digest(ready, asked, is_kept=key is not None)
 
-            checked = self._check_before(schema, ready, key, guard)
-            work = partial(self._write, ready, checked, principal, reason, key, digest, guard)
             try:
+                checked = self._check_before(schema, ready, key, guard)
+                work = partial(self._write, ready, checked, principal, reason, key, digest, guard)
                 records = () if key is None else ((principal, key),)
                 is_near = self._store.reads_in_microseconds  # then there is nothing to fetch ahead
                 return self._store.submit(
@@ -113,9 +114,9 @@ class Writes:
                     # What defines cannot share a batch: why have the writer find that out?
                     alone=len(ready) > BATCHED_OPERATIONS_MAX or checked is not NOTHING_CHECKED,
                 ).result()
-            except SecretNotHashed:
-                continue
-        raise Conflict("schema.moving", "the schema keeps changing under this write", hint="retry")
+            except SecretNotHashed as found:
+                seen = found.schema
+        raise schema_moving()
 
     def _check_before(
         self, schema: Schema, ready: list[Operation], key: str | None, guard: Guard | None
@@ -267,22 +268,25 @@ class Writes:
     ) -> Written:
         """Part of an open transaction: a refused call leaves the unit as it was."""
         tx = unit.tx
-        ready = hash_secrets(unit.schema, operations)
-        digest = _digest(ready, asked, is_kept=key is not None)
-        record = None if key is None else tx.recall(principal, key)
-        if record is not None:
-            return _replay(record.digest, record.receipt, digest)
-        if not self._store.reads_in_microseconds:
-            tx.prefetch(wanted_by(unit.schema, ready, ()))
-        with unit.undone_by_failure():
-            outcomes = perform(unit, ready)
-            unit.ask_guard(since_undo=True)
-        if any(outcome.changed for outcome in outcomes):
-            tx.changed_ids.add(next(o.entity_id for o in outcomes if o.changed))
-        written = Written(_receipt(tx), outcomes, dict(unit.temps))
-        if key is not None:
-            tx.remember(principal, key, digest, msgspec.json.encode(written).decode())
-        return written
+
+        def attempt(ready: list[Operation]) -> Written:
+            digest = _digest(ready, asked, is_kept=key is not None)
+            record = None if key is None else tx.recall(principal, key)
+            if record is not None:
+                return _replay(record.digest, record.receipt, digest)
+            if not self._store.reads_in_microseconds:
+                tx.prefetch(wanted_by(unit.schema, ready, ()))
+            with unit.undone_by_failure():
+                outcomes = perform(unit, ready)
+                unit.ask_guard(since_undo=True)
+            if any(outcome.changed for outcome in outcomes):
+                tx.changed_ids.add(next(o.entity_id for o in outcomes if o.changed))
+            written = Written(_receipt(tx), outcomes, dict(unit.temps))
+            if key is not None:
+                tx.remember(principal, key, digest, msgspec.json.encode(written).decode())
+            return written
+
+        return with_hashed_secrets(unit.schema, operations, attempt)
 
 
 class _Inside:
