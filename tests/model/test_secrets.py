@@ -239,6 +239,68 @@ def test_a_slot_may_cease_to_be_secret_in_the_transaction_that_sets_it(users: Da
     assert slots_of(users, id) == {USER: "in-the-open"}
 
 
+def kept(db: Database, id: int, property: int) -> str | None:
+    """The row that the store has."""
+    with db.workspace._store.snapshot(db.workspace.number) as snapshot:
+        return snapshot.secret(id, property)
+
+
+LOSSES: dict[str, list[dict[str, Any]]] = {
+    "taken": [{"op": "update", "entity": "my/User", "remove": {"dt/slots": USER}}],
+    "deleted": [{"op": "delete", "entity": USER, "mode": "detach"}],
+    "public": [{"op": "update", "entity": USER, "set": {"dt/secret?": False}}],
+}
+RETURNS: dict[str, list[dict[str, Any]]] = {
+    "taken": [{"op": "update", "entity": "my/User", "add": {"dt/slots": USER}}],
+    "deleted": [
+        {"op": "restore", "entity": USER},
+        {"op": "update", "entity": "my/User", "add": {"dt/slots": USER}},
+    ],
+    "public": [{"op": "update", "entity": USER, "set": {"dt/secret?": True}}],
+}
+
+
+@pytest.mark.parametrize("how", LOSSES)
+def test_secrets_end_with_their_slot(users: Database, how: str) -> None:
+    users.define(classes={"my/Admin": {"dt/subclass-of": ["my/User"]}, "my/Other": {}})
+    users.update("my/Other", add={"dt/slots": USER})
+    slot = users.get(USER).entity_id
+    ann, root, other, gone = (
+        users.create(cls, {USER: CANARY}).entity_id
+        for cls in ("my/User", "my/Admin", "my/Other", "my/User")
+    )
+    users.transact([*LOSSES[how], {"op": "delete", "entity": gone}])
+    for id in (ann, root, gone):
+        assert kept(users, id, slot) is None
+    assert (kept(users, other, slot) is not None) == (how == "taken")
+    for operation in RETURNS[how]:
+        users.transact([operation])
+    assert not users.secret_matches(ann, USER, CANARY)
+    users.update(ann, {USER: CANARY})
+    assert users.secret_matches(ann, USER, CANARY)
+
+
+def test_a_slot_that_was_away_within_one_function_has_lost_its_secrets(users: Database) -> None:
+    ann, bob = (users.create("my/User", {USER: CANARY}).entity_id for _ in range(2))
+
+    def work() -> None:
+        users.transact(LOSSES["taken"])
+        users.query("my/User")
+        users.transact(RETURNS["taken"])
+        users.update(bob, {USER: CANARY})
+
+    users.run(work)
+    assert not users.secret_matches(ann, USER, CANARY)
+    assert users.secret_matches(bob, USER, CANARY)
+
+
+def test_a_slot_that_cannot_be_taken_keeps_its_secrets(users: Database) -> None:
+    ann = users.create("my/User", {"user/name": "ann", USER: CANARY}).entity_id
+    with refused(users, "slot.removed"):
+        users.update("my/User", remove={"dt/slots": ["user/name", USER]})
+    assert users.secret_matches(ann, USER, CANARY)
+
+
 def test_no_byte_of_a_secret_is_on_the_disk_of_sqlite(tmp_path: Path) -> None:
     place = Place("sqlite", str(tmp_path / "secret.db"))
     _write_canaries(place)

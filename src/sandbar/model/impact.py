@@ -15,6 +15,7 @@ from sandbar.model import core
 from sandbar.model.checks import check_required, check_validators, decode_slot
 from sandbar.model.documents import Doc, exact, read_doc
 from sandbar.model.findings import Finding, data_of, finding_of
+from sandbar.model.lost_secrets import forget_lost_secrets
 from sandbar.model.operations import OPERATIONS_MAX, Migrate
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
@@ -87,6 +88,7 @@ def _bring_up_to_date(unit: Unit) -> None:
     _refuse_misfits(unit, stale)
     written = {draft.id for draft in unit.finish()}
     for item in stale:
+        forget_lost_secrets(unit, item.cls, instances)
         for row in instances(unit, item.cls) if item.reindex else ():
             if row.id not in written:
                 _reindex(unit, item, row)
