@@ -33,6 +33,8 @@ from sandbar.model.searching import Search, search_page
 from sandbar.model.secrets import ATTEMPTS_MAX, hash_secrets, schema_moving, with_hashed_secrets
 from sandbar.model.unit import Unit
 from sandbar.model.values import door_check
+from sandbar.model.waiting import outcome_of
+from sandbar.store.answer import Answer
 from sandbar.store.api import NOTHING_WANTED, Store, Transaction
 from sandbar.store.pieces import CHOSEN_ID_MAX
 from sandbar.store.rows import Row
@@ -56,6 +58,7 @@ class Writes:
         self._schema_of = schema_of
         self._latest = latest
         self._local = threading.local()
+        self._running: Unit | None = None  # of the function that the writer is inside of
 
     def open_unit(self) -> Unit | None:
         """The unit of the transaction that this thread is inside of, if it is in this workspace."""
@@ -107,13 +110,14 @@ class Writes:
                 work = partial(self._write, ready, checked, principal, reason, key, digest, guard)
                 records = () if key is None else ((principal, key),)
                 is_near = self._store.reads_in_microseconds  # then there is nothing to fetch ahead
-                return self._store.submit(
+                answer = self._store.submit(
                     self._ws,
                     work,
                     wanted=NOTHING_WANTED if is_near else wanted_by(schema, ready, records),
                     # What defines cannot share a batch: why have the writer find that out?
                     alone=len(ready) > BATCHED_OPERATIONS_MAX or checked is not NOTHING_CHECKED,
-                ).result()
+                )
+                return answer.result() if self._running is None else self._outcome(answer)
             except SecretNotHashed as found:
                 seen = found.schema
         raise schema_moving()
@@ -145,16 +149,20 @@ class Writes:
         def body(tx: Transaction) -> T:
             tx.attribute(principal, reason)
             unit = self._local.unit = Unit(tx, self._schema_of(tx.generation, tx.epoch))
+            self._running = unit
             try:
                 value = work()
                 conclude(unit)
             finally:
-                self._local.unit = None
+                self._local.unit = self._running = None
             return value
 
         refuse_in_event_loop()
         names = wanted_names(wanted)
-        return self._store.submit(self._ws, body, wanted=names, alone=alone).result()
+        return self._outcome(self._store.submit(self._ws, body, wanted=names, alone=alone))
+
+    def _outcome(self, answer: Answer[T]) -> T:
+        return outcome_of(answer, lambda: self._running)
 
     def reserve_ids(self, up_to: int) -> None:
         """Give new entities greater numbers than this from now on."""
@@ -167,7 +175,7 @@ class Writes:
             self.open_transaction().reserve_ids(min(up_to, CHOSEN_ID_MAX))
             return
         refuse_in_event_loop()
-        self._store.submit(self._ws, work).result()
+        self._outcome(self._store.submit(self._ws, work))
 
     def once(self, principal: str, key: str, asked: Any) -> bool:
         """Inside `run`: whether this was asked for, and done, before; if not, it is now."""
@@ -205,7 +213,7 @@ class Writes:
             gone = purge_entity(unit, entity, mode)
             return _receipt(tx), gone
 
-        receipt, gone = self._store.submit(self._ws, work, alone=True).result()
+        receipt, gone = self._outcome(self._store.submit(self._ws, work, alone=True))
         return Purged(receipt, gone, self._store.scrub())
 
     def count(self, unit: Unit, slot: str, value: Any) -> int:
