@@ -271,3 +271,26 @@ def test_a_problem_says_which_operation_is_wrong(shop: Database) -> None:
     assert [finding["at"] for finding in problem.data["findings"]] == [1, 2]
     assert codes_of(problem) == {"entity.invalid", "value.type"}
     assert shop.query("shop/Item").items == []
+
+
+def test_a_slot_that_is_named_twice_is_a_finding(shop: Database) -> None:
+    id = item(shop, "Hat", notes=["old"])
+    twice: list[dict[str, Any]] = [
+        {"item/name": "a", ":item/name": "b"},
+        {"item/name": "Cap", "item/stock": 1, ":item/stock": 1},
+        {"item/name": "Cap", ":item/code": "1", "item/code": "2"},
+        {"item/name": "Cap", "db/ident": "my/a", ":db/ident": "my/b"},
+    ]
+    for slots in twice:
+        with refused(shop, "slot.twice"):
+            shop.create("shop/Item", slots)
+        with refused(shop, "slot.twice"):
+            shop.update(id, slots)
+    for more in ({"add": twice_noted("x")}, {"remove": twice_noted("old")}):
+        with refused(shop, "slot.twice"):
+            shop.update(id, **more)
+    shop.update(id, {":item/name": "Cap"}, add={":item/notes": "x"})
+
+
+def twice_noted(note: str) -> dict[str, Any]:
+    return {"item/notes": note, ":item/notes": note}

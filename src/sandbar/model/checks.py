@@ -43,6 +43,25 @@ def too_many_values() -> Incorrect:
     )
 
 
+def class_is_fixed(cls: Class) -> Incorrect:
+    """The refusal to make an entity one of another class."""
+    return Incorrect(
+        "slot.immutable",
+        f"the class is {cls.ident} and cannot be changed",
+        hint="create an entity of the other class",
+    )
+
+
+def refuse_twice(property: Property, slots: dict[str, Any]) -> None:
+    """A slot that was named with a colon must not be named without one, too."""
+    if property.ident in slots:
+        raise Incorrect(
+            "slot.twice",
+            f"{property.ident} is named twice, with and without a colon",
+            hint="give it once",
+        )
+
+
 def not_unique(property: Property, value: Any, taker: int | None) -> Finding:
     """The finding about a value that another entity has; which one, if that may be told."""
     named = None if taker is None else f"entity {taker}"

@@ -9,7 +9,7 @@ import msgspec
 
 from sandbar.errors import Conflict, Incorrect, NotFound, Problem
 from sandbar.model import core
-from sandbar.model.checks import VALUES_MAX, too_many_values
+from sandbar.model.checks import VALUES_MAX, class_is_fixed, refuse_twice, too_many_values
 from sandbar.model.deletion import delete_entity
 from sandbar.model.documents import exact
 from sandbar.model.drafts import Draft, Hashed, conflict_if_moved, core_is_immutable, ident_of
@@ -339,17 +339,18 @@ class _Performance:
                 doc[key] = decode(given)
             except Problem as problem:
                 self._note(problem, name, at)
-        for property, given in self._given(at, cls, rest) if rest else ():
+        for property, given in self._given(at, cls, rest, slots) if rest else ():
             try:
                 self.unit.put(draft, property, self.unit.decode(draft, property, given))
             except Problem as problem:
                 self._note(problem, property.ident, at)
         self.unit.touched.add(draft.id)
 
-    def _given(self, at: int, cls: Class, slots: dict[str, Any]) -> list[tuple[Property, Any]]:
+    def _given(
+        self, at: int, cls: Class, slots: dict[str, Any], among: dict[str, Any] | None = None
+    ) -> list[tuple[Property, Any]]:
         """The slots that were named, with a finding for each that the class does not have."""
-        pairs = []
-        known = cls.slots
+        pairs, known = [], cls.slots
         for name, given in slots.items():
             property = known.get(name)
             if property is None:
@@ -358,6 +359,7 @@ class _Performance:
                     continue
                 try:
                     property = self.unit.slot_of(cls, name)
+                    refuse_twice(property, slots if among is None else among)
                 except Problem as problem:
                     self._note(problem, name[:80], at)
                     continue
@@ -366,12 +368,7 @@ class _Performance:
 
     def _check_type(self, at: int, cls: Class, given: Any) -> None:
         if str(given).removeprefix(":") != cls.ident:
-            problem = Incorrect(
-                "slot.immutable",
-                f"the class is {cls.ident} and cannot be changed",
-                hint="create an entity of the other class",
-            )
-            self._note(problem, "dt/type", at)
+            self._note(class_is_fixed(cls), "dt/type", at)
 
     def _combine(
         self, at: int, draft: Draft, property: Property, given: Any, *, adding: bool
