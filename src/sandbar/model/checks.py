@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sandbar.errors import Incorrect, Problem
@@ -13,6 +13,7 @@ from sandbar.model.properties import Property
 from sandbar.model.schema import Class
 
 VALUES_MAX = 10_000
+_WRONG_VALUES_TOLD = 10  # of one slot
 
 Resolve = Callable[[Any, Property], int]  # turns whatever names an entity into its id
 Match = Callable[[Pattern, str], bool]  # a transaction's refuses when all of them take too long
@@ -31,7 +32,41 @@ def decode_slot(
     items = list(given) if isinstance(given, list | tuple | set | frozenset) else [given]
     if len(items) > VALUES_MAX:
         raise too_many_values()
-    return distinct(property, [_decode_one(property, item, resolve, match) for item in items])
+    rest = iter(items)
+    try:
+        return distinct(property, [_decode_one(property, item, resolve, match) for item in rest])
+    except Problem as first:
+        found = [first, *_problems(property, rest, resolve, match)]
+        raise _SeveralWrong(found) if len(found) > 1 else first from None
+
+
+class _SeveralWrong(Incorrect):
+    """More than one value of a slot is wrong; it reads like the first of them."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        first = problems[0]
+        super().__init__(first.code, first.message, hint=first.hint, data=first.data)
+        self.problems = problems
+
+
+def problems_of(problem: Problem) -> list[Problem]:
+    """Each thing that is wrong, if a slot had several values."""
+    return problem.problems if isinstance(problem, _SeveralWrong) else [problem]
+
+
+def _problems(
+    property: Property, rest: Iterator[Any], resolve: Resolve, match: Match
+) -> Iterator[Problem]:
+    """What is wrong with the other values: enough of it to see what they have in common."""
+    told = 1
+    for item in rest:
+        if told == _WRONG_VALUES_TOLD:
+            return
+        try:
+            _decode_one(property, item, resolve, match)
+        except Problem as problem:
+            told += 1
+            yield problem
 
 
 def too_many_values() -> Incorrect:
@@ -43,7 +78,7 @@ def too_many_values() -> Incorrect:
     )
 
 
-def class_is_fixed(cls: Class) -> Incorrect:
+def fixed_class(cls: Class) -> Incorrect:
     """The refusal to make an entity one of another class."""
     return Incorrect(
         "slot.immutable",

@@ -9,7 +9,7 @@ import msgspec
 
 from sandbar.errors import Conflict, Incorrect, NotFound, Problem
 from sandbar.model import core
-from sandbar.model.checks import VALUES_MAX, class_is_fixed, refuse_twice, too_many_values
+from sandbar.model.checks import VALUES_MAX, fixed_class, problems_of, refuse_twice, too_many_values
 from sandbar.model.deletion import delete_entity
 from sandbar.model.documents import exact
 from sandbar.model.drafts import Draft, Hashed, conflict_if_moved, core_is_immutable, ident_of
@@ -92,7 +92,7 @@ class _Performance:
         self._only = self._only or problem
         self._kinds.add(type(problem))
         several = at if len(self.operations) > 1 else None
-        self.findings.append(finding_of(problem, slot, several))
+        self.findings += [finding_of(one, slot, several) for one in problems_of(problem)]
 
     # --- announcing --------------------------------------------------------------------------
 
@@ -368,7 +368,7 @@ class _Performance:
 
     def _check_type(self, at: int, cls: Class, given: Any) -> None:
         if str(given).removeprefix(":") != cls.ident:
-            self._note(class_is_fixed(cls), "dt/type", at)
+            self._note(fixed_class(cls), "dt/type", at)
 
     def _combine(
         self, at: int, draft: Draft, property: Property, given: Any, *, adding: bool
