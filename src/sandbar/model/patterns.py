@@ -27,7 +27,7 @@ MAX_STEPS = 2_000_000
 SLOW_NS_MAX = 50_000_000
 # An ordinary match takes 2 to 8 µs, be its program large: the steps are the worst case, which only
 # a hostile pattern comes near. So few steps take no longer even then, and need not be measured.
-_ORDINARY_NS = 10_000
+_ORDINARY_NS = 20_000
 _ORDINARY_STEPS = 700
 _ORDINARY_MATCHES_MAX = 50_000  # of those that have to be measured
 

@@ -203,7 +203,7 @@ class _Performance:
 
     def _check_definition(self, id: int) -> None:
         try:
-            check_definition(self.unit.schema, id)
+            check_definition(self.unit.schema, id, self.unit.class_id_of)
         except Problem as problem:
             self._note(problem, self.unit.schema.ident_of(id), 0)
         except KeyError:
