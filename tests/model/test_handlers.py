@@ -271,6 +271,29 @@ def test_a_key_works_inside_too(shop: Database) -> None:
     assert len(shop.query("shop/Item").items) == 1
 
 
+def test_a_call_inside_tells_what_it_has_changed_itself(shop: Database) -> None:
+    shop.define(properties={"item/pin": {"dt/range": "db.type/string", "dt/secret?": True}})
+    shop.update("shop/Item", add={"dt/slots": "item/pin"})
+    id = item(shop, "Hat", extra=1)
+
+    def work() -> list[bool]:
+        changes: list[dict[str, Any]] = [
+            {"item/name": "Cap"},
+            {"item/name": "Cap"},
+            {"item/extra": True},
+            {"item/extra": True},
+            {"item/pin": "1234"},
+            {"item/name": "Cap"},
+            {"item/name": "Hat", "item/extra": 1},
+        ]
+        told = [shop.update(id, change).outcomes[0].changed for change in changes]
+        shop.query("shop/Item")
+        told.append(shop.update(id, {"item/name": "Hat"}).outcomes[0].changed)
+        return told
+
+    assert shop.run(work) == [True, False, True, False, True, False, True, False]
+
+
 def test_a_function_that_changes_nothing_makes_no_transaction(shop: Database) -> None:
     before = shop.t
     assert shop.run(lambda: shop.get("shop/Item").ident) == "shop/Item"

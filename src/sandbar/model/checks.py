@@ -7,7 +7,7 @@ from typing import Any
 
 from sandbar.errors import Incorrect, Problem
 from sandbar.model.expressions import binding
-from sandbar.model.findings import Finding, finding_of
+from sandbar.model.findings import Finding, finding_of, suggestion
 from sandbar.model.patterns import Pattern
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class
@@ -75,6 +75,15 @@ def too_many_values() -> Incorrect:
         "slot.too-many-values",
         f"a slot holds at most {VALUES_MAX} values",
         hint="make them entities that refer to this one",
+    )
+
+
+def unknown_slot(cls: Class, name: str) -> Incorrect:
+    """The refusal of a slot that the class does not have."""
+    return Incorrect(
+        "slot.unknown",
+        f"{cls.ident} has no slot {name[:80]}",
+        hint=suggestion(name, cls.slots, f"class.slots {cls.ident} lists its slots"),
     )
 
 

@@ -57,6 +57,10 @@ class Draft(msgspec.Struct, gc=False):
             return True
         return bool(self.doc) and exact(self.doc) != exact(self.old)
 
+    def differs_from(self, was: Doc | None) -> bool:
+        """Whether the document is another than this one."""
+        return self.doc != was or exact(self.doc) != exact(was)
+
 
 def ident_of(draft: Draft) -> str | None:
     """The name of a draft's entity, or of what it was."""

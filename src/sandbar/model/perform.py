@@ -312,8 +312,7 @@ class _Performance:
             self._combine(at, draft, property, given, adding=False)
         self.unit.touched.add(id)
         self.about[id] = at
-        has_changed = draft.is_changed() or id in self.unit.tx.changed_ids  # a secret did
-        self.outcomes[at] = Outcome(id, ident_of(draft), changed=has_changed)
+        self.outcomes[at] = Outcome(id, ident_of(draft), changed=self.unit.has_changed(draft))
 
     def _restore(self, at: int, op: Restore) -> Outcome:
         findings: list[tuple[Problem, str]] = []
@@ -321,7 +320,7 @@ class _Performance:
         for problem, slot in findings:
             self._note(problem, slot, at)
         self.about[draft.id] = at
-        return Outcome(draft.id, ident_of(draft), changed=draft.is_changed())
+        return Outcome(draft.id, ident_of(draft), changed=self.unit.has_changed(draft))
 
     def _set_slots(self, at: int, draft: Draft, cls: Class, slots: dict[str, Any]) -> None:
         doc = draft.doc

@@ -21,10 +21,11 @@ from sandbar.model.checks import (
     decode_slot,
     not_unique,
     out_of_range,
+    unknown_slot,
 )
 from sandbar.model.documents import Doc
 from sandbar.model.drafts import Draft, Hashed, SecretNotHashed
-from sandbar.model.findings import Finding, suggestion
+from sandbar.model.findings import Finding
 from sandbar.model.guarding import Guard, ask
 from sandbar.model.handover import change_of, creation_of
 from sandbar.model.naming import FINDERS, lookup_key, unknown_entity
@@ -164,11 +165,8 @@ class Unit:
         for id in self.holders(property, lookup_key(property, stored)):
             if self.shows(id):
                 return id
-        raise NotFound(
-            "entity.unknown",
-            f"no entity has {property.ident} = {str(value)[:80]!r}",
-            hint=FINDERS,
-        )
+        what = f"no entity has {property.ident} = {str(value)[:80]!r}"
+        raise NotFound("entity.unknown", what, hint=FINDERS)
 
     # --- changing ----------------------------------------------------------------------------
 
@@ -237,11 +235,7 @@ class Unit:
         property = cls.slots.get(name) or cls.slots.get(name.removeprefix(":"))
         if property is not None:
             return property
-        raise Incorrect(
-            "slot.unknown",
-            f"{cls.ident} has no slot {name[:80]}",
-            hint=suggestion(name, cls.slots, f"class.slots {cls.ident} lists its slots"),
-        )
+        raise unknown_slot(cls, name)
 
     # --- checking ----------------------------------------------------------------------------
 
@@ -267,7 +261,8 @@ class Unit:
         if not cls.required_keys <= doc.keys():
             findings += check_required(cls, lambda p: self._has(draft, p))
         for property in cls.unique_slots:
-            if property.key in doc and self._is_new(draft, property):
+            key = property.key
+            if key in doc and (draft.old is None or doc[key] != draft.old.get(key)):
                 findings += self._check_unique(draft, property)
         if not cls.ref_keys.isdisjoint(doc):
             for key in cls.ref_keys.intersection(doc):
@@ -278,10 +273,6 @@ class Unit:
         if property.secret:
             return self.tx.secret(draft.id, property.id) is not None
         return draft.doc is not None and property.key in draft.doc
-
-    def _is_new(self, draft: Draft, property: Property) -> bool:
-        assert draft.doc is not None
-        return draft.old is None or draft.old.get(property.key) != draft.doc[property.key]
 
     def _check_unique(self, draft: Draft, property: Property) -> list[Finding]:
         assert draft.doc is not None
@@ -317,7 +308,7 @@ class Unit:
         """Whatever the block does to the unit is taken back if it raises."""
         tx, schema, temps = self.tx, self.schema, dict(self.temps)
         secrets, is_schema, touched = dict(tx.secrets), tx.changes_schema, set(self.touched)
-        changed = set(tx.changed_ids) if schema.secret_slots else tx.changed_ids
+        changed, tx.changed_ids = tx.changed_ids, set()  # so that it can be told what the block did
         self._undo = {}
         try:
             yield
@@ -329,10 +320,18 @@ class Unit:
                     self.drafts[id].doc = doc
             self.schema, self.temps = schema, temps
             self.touched = touched
-            tx.secrets, tx.changed_ids, tx.changes_schema = secrets, changed, is_schema
+            tx.secrets, tx.changes_schema = secrets, is_schema
             raise
+        else:
+            changed |= tx.changed_ids
         finally:
-            self._undo = None
+            self._undo, tx.changed_ids = None, changed
+
+    def has_changed(self, draft: Draft) -> bool:
+        """Whether an entity, or a secret of it, differs from before: inside `run`, this call."""
+        was = _ABSENT if self._undo is None else self._undo.get(draft.id, _ABSENT)
+        differs = draft.differs_from(draft.old if was is _ABSENT else was)
+        return differs or draft.id in self.tx.changed_ids
 
     def _note_if_meta(self, draft: Draft) -> None:
         if draft.class_id in self.schema.metaclasses:
