@@ -23,6 +23,11 @@ def monotonic_s() -> float:
     return time.monotonic()
 
 
+def thread_ns() -> int:
+    """What this thread has had of the processor so far, in nanoseconds."""
+    return time.thread_time_ns()
+
+
 def pause_s(seconds: float) -> None:
     """Let this thread rest."""
     time.sleep(seconds)

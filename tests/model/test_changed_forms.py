@@ -17,7 +17,7 @@ import pytest
 from sandbar import Database, Problem
 from tests.conftest import Say
 from tests.model.conftest import Place
-from tests.model.shop import problem_of
+from tests.model.shop import codes_of, problem_of
 
 Operation = dict[str, Any]
 
@@ -147,6 +147,16 @@ def test_a_value_of_the_old_type_is_replaced_or_cleared_as_a_repair(db: Database
     assert [e.entity_id for e in db.query("x/C", {"x/a": {">": 1}}).items] == [one]
 
 
+def test_a_repair_must_be_valid_itself(db: Database) -> None:
+    define(db, a=STRING)
+    db.update("x/C", {"dt/validator": "!('x/a' in this) || this['x/a'] != 5"})
+    id = made(db, a="abc")
+    problem = problem_of(lambda: db.transact([update("x/a", set=LONG), update(id, set={"x/a": 5})]))
+    assert "class.validator" in codes_of(problem)
+    db.transact([update("x/a", set=LONG), update(id, set={"x/a": 6})])
+    assert seen(db, id) == {"x/a": 6}
+
+
 def test_adding_is_no_repair(db: Database) -> None:
     define(db, a={**STRING, **MANY})
     id = made(db, a=["abc"])
@@ -184,6 +194,30 @@ def test_a_type_that_is_set_back_inside_brings_the_value_back(db: Database) -> N
 
     db.run(work)
     assert seen(db, id) == {"x/a": "abc", "db/doc": "still there"}
+
+
+@pytest.mark.parametrize("is_looked_at", [False, True])
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [({"db/unique": "value"}, "slot.not-unique"), ({"dt/max": 2}, "value.out-of-bounds")],
+)
+def test_rules_of_a_new_slot_that_are_tightened_inside_hold_for_what_was_made_between(
+    db: Database, rule: dict[str, Any], code: str, is_looked_at: bool
+) -> None:
+    db.define(classes={"x/C": {}})
+
+    def work() -> None:
+        define(db, a=STRING)
+        for _ in range(2):
+            made(db, a="same")
+        if is_looked_at:
+            assert len(db.query("x/C").items) == 2
+        db.update("x/a", rule)
+
+    problem = problem_of(lambda: db.run(work))
+    assert problem.code == "schema.would-break"
+    found = {one["code"] for entity in problem.data["entities"] for one in entity["findings"]}
+    assert found == {code}
 
 
 LOOKS: list[Callable[[Database, int], Any]] = [

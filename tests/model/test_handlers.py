@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from sandbar import Database, Problem
+from sandbar import Database, Problem, clock
+from sandbar.model import waiting
 from tests.model.shop import item, problem_of, slots_of
 
 
@@ -269,6 +271,29 @@ def test_a_key_works_inside_too(shop: Database) -> None:
     assert len(shop.query("shop/Item").items) == 1
 
 
+def test_a_call_inside_tells_what_it_has_changed_itself(shop: Database) -> None:
+    shop.define(properties={"item/pin": {"dt/range": "db.type/string", "dt/secret?": True}})
+    shop.update("shop/Item", add={"dt/slots": "item/pin"})
+    id = item(shop, "Hat", extra=1)
+
+    def work() -> list[bool]:
+        changes: list[dict[str, Any]] = [
+            {"item/name": "Cap"},
+            {"item/name": "Cap"},
+            {"item/extra": True},
+            {"item/extra": True},
+            {"item/pin": "1234"},
+            {"item/name": "Cap"},
+            {"item/name": "Hat", "item/extra": 1},
+        ]
+        told = [shop.update(id, change).outcomes[0].changed for change in changes]
+        shop.query("shop/Item")
+        told.append(shop.update(id, {"item/name": "Hat"}).outcomes[0].changed)
+        return told
+
+    assert shop.run(work) == [True, False, True, False, True, False, True, False]
+
+
 def test_a_function_that_changes_nothing_makes_no_transaction(shop: Database) -> None:
     before = shop.t
     assert shop.run(lambda: shop.get("shop/Item").ident) == "shop/Item"
@@ -300,6 +325,58 @@ def test_a_write_to_another_workspace_from_inside_is_a_problem(place: Any, shop:
         assert isinstance(caught[0], Problem)
         assert caught[0].hint
     assert (shop.t, other.t) == before
+
+
+def test_a_function_that_waits_for_a_thread_that_writes_does_not_hang(
+    shop: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "RUN_PATIENCE_S", 0.2)
+    caught: list[Problem] = []
+
+    def write() -> None:
+        calls: list[Callable[[], object]] = [
+            lambda: shop.create("shop/Item", {"item/name": "of the thread"}),
+            lambda: shop.run(lambda: shop.create("shop/Item", {"item/name": "of its function"})),
+        ]
+        caught.extend(map(problem_of, calls))
+
+    def work() -> None:
+        thread = threading.Thread(target=write, daemon=True)
+        thread.start()
+        thread.join(20)
+        shop.create("shop/Item", {"item/name": "of the function"})
+
+    shop.run(work)
+    assert {problem.code for problem in caught} == {"write.held-up"}
+    assert all("thread" in (problem.hint or "") for problem in caught)
+    assert [one["item/name"] for one in shop.query("shop/Item").items] == ["of the function"]
+
+
+def test_a_write_behind_a_function_that_ends_is_made(shop: Database) -> None:
+    made: list[bool] = []
+    queues = shop.workspace._store._writer._queues  # type: ignore[attr-defined]
+
+    def write() -> None:
+        made.append(shop.create("shop/Item", {"item/name": "Hat"}).created)
+
+    def work() -> None:
+        thread.start()
+        until_s = clock.monotonic_s() + 20
+        while not any(queues.values()) and clock.monotonic_s() < until_s:
+            clock.pause_s(0.001)
+
+    thread = threading.Thread(target=write)
+    shop.run(work)
+    thread.join(20)
+    assert made == [True]
+
+
+def test_a_timeout_of_the_function_itself_is_its_own(shop: Database) -> None:
+    def work() -> None:
+        raise TimeoutError("of the function")
+
+    with pytest.raises(TimeoutError, match="of the function"):
+        shop.run(work)
 
 
 def test_a_write_from_an_event_loop_is_a_problem(shop: Database) -> None:

@@ -204,3 +204,23 @@ def test_only_what_has_the_slot_counts(people: Database, monkeypatch: pytest.Mon
     people.update(ids[0], {"p/name": None})
     people.update("p/name", {"db/cardinality": "many"})
     assert [slots_of(people, id).get("p/name") for id in ids] == [None, ["b"], ["c"]]
+
+
+@pytest.mark.parametrize(
+    ("steps", "code"),
+    [
+        ({"rename": {"p/name": "p/many"}}, "slot.occupied"),
+        ({"fill": {"p/many": "z"}}, "slot.single"),
+        ({"clear": ["p/more"], "fill": {"p/many": "z"}}, "slot.single"),
+    ],
+)
+def test_what_has_no_form_by_the_new_rules_is_not_overwritten_either(
+    people: Database, steps: dict[str, Any], code: str
+) -> None:
+    one = person(people, name="A", many=["a", "b"], more=["c"])
+    single = {"op": "update", "entity": "p/many", "set": {"db/cardinality": "one"}}
+    with refused(people, code) as problems:
+        migrate(people, single, **steps)
+    assert problems[0].data["entities"][0]["entity-id"] == one
+    migrate(people, single, rename={"p/name": "p/many", "p/many": "p/more"}, clear=["p/more"])
+    assert slots_of(people, one) == {"p/many": "A", "p/more": ["a", "b"]}

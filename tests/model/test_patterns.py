@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from sandbar import Database
 from sandbar.errors import Incorrect
-from sandbar.model import patterns
-from sandbar.model.patterns import MAX_PATTERN, compile_pattern
+from sandbar.model import impact, patterns
+from sandbar.model.checks import decode_slot
+from sandbar.model.operations import OPERATIONS_MAX
+from sandbar.model.patterns import MAX_PATTERN, Matching, compile_pattern
+from tests.model.shop import problem_of, refused
 
 LIMIT_S = 0.05
 NOISE = "".join("ab"[(i * i >> 3) % 2] for i in range(1 << 17))
@@ -116,3 +122,91 @@ def test_a_value_too_long_to_tell_quickly_is_refused_and_not_guessed() -> None:
 
 def test_a_pattern_is_compiled_once() -> None:
     assert compile_pattern("^once$") is compile_pattern("^once$")
+
+
+SLOW = "^(?:(?:a|b)?){1000}$"
+
+
+def noises(count: int) -> list[str]:
+    """Values that take a slow pattern some 10 ms each, and are no two alike."""
+    return [NOISE[n * 7 : n * 7 + 990 - n] for n in range(count)]
+
+
+def test_many_slow_values_are_refused_soon() -> None:
+    matching, pattern = Matching(), compile_pattern(SLOW)
+
+    def match_all() -> None:
+        for value in noises(200):
+            matching.matches(pattern, value)
+
+    started = time.thread_time()
+    problem = problem_of(match_all)
+    assert time.thread_time() - started < 0.3  # all of them would take two seconds
+    assert problem.code == "pattern.too-costly"
+    assert "fewer" in (problem.hint or "")
+    started = time.thread_time()
+    problem_of(match_all)  # what is spent stays spent
+    assert time.thread_time() - started < 0.01
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value"),
+    [
+        ("^[A-Z]{2}-[0-9]+$", "AB-12345"),
+        ("^[^@ ]+@[^@ ]+\\.[a-z]{2,}$", "somebody.or.other@mail.example.com"),
+        ("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "01234567-89ab-cdef-0123-456789abcdef"),
+        ("^\\p{L}[\\p{L} '-]*$", "Anna Maria Übermut-Ångström"),
+        ("^.{1,200}$", "some words of a title, as long as titles are"),
+    ],
+)
+def test_ordinary_values_never_meet_the_bound(pattern: str, value: str) -> None:
+    matching, compiled = Matching(), compile_pattern(pattern)
+    assert all(matching.matches(compiled, value) for _ in range(2 * OPERATIONS_MAX))
+
+
+@pytest.fixture
+def slow(db: Database) -> Database:
+    """A class with a slot whose pattern is slow."""
+    db.define(
+        properties={
+            "x/s": {
+                "dt/range": "db.type/string",
+                "db/cardinality": "many",
+                "dt/pattern": SLOW,
+            },
+            "x/free": {"dt/range": "db.type/string", "db/cardinality": "many"},
+        },
+        classes={"x/C": {"dt/slots": ["x/s", "x/free"]}},
+    )
+    return db
+
+
+def test_a_transaction_is_refused_that_would_match_for_long(slow: Database) -> None:
+    values = noises(300)
+    one_by_one = [{"op": "create", "class": "x/C", "slots": {"x/s": value}} for value in values]
+    calls: list[Callable[[], object]] = [
+        lambda: slow.create("x/C", {"x/s": values}),
+        lambda: slow.transact(one_by_one),
+        lambda: slow.run(lambda: [slow.transact([one]) for one in one_by_one]),
+    ]
+    for call in calls:
+        started = time.perf_counter()
+        with refused(slow, "pattern.too-costly"):
+            call()
+        assert time.perf_counter() - started < 1  # all of them would take three seconds and more
+    slow.create("x/C", {"x/s": values[:2]})  # the next one begins anew
+
+
+def test_values_that_are_there_are_matched_before_the_writer_is_held_up(
+    slow: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow.create("x/C", {"x/free": noises(3)})
+    threads: list[str] = []
+
+    def watched(*asked: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return decode_slot(*asked)
+
+    monkeypatch.setattr(impact, "decode_slot", watched)
+    slow.update("x/free", {"dt/pattern": "^[ab]+$"})
+    assert threads == [threading.current_thread().name]

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from sandbar import Database, NotFound
-from tests.model.shop import problem_of, refused, slots_of
+from tests.model.shop import item, problem_of, refused, slots_of
 
 ROUND_TRIPS: dict[str, list[Any]] = {
     "string": [
@@ -278,3 +278,53 @@ def test_json_schema_describes_what_create_takes(shop: Database) -> None:
     assert "maker/items" not in shop.schema.json_schema("shop/Maker")["properties"]
     assert schema["properties"]["item/stock"]["default"] == 0
     assert schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"dt/range": "db.type/long", "dt/min": 10, "dt/max": 5},
+        {"dt/range": "db.type/string", "dt/min": 10, "dt/max": 5},
+        {"dt/range": "db.type/bigdec", "dt/min": "10", "dt/max": "9.5"},
+        {"dt/range": "db.type/string", "dt/one-of": ["a", "b"], "dt/pattern": "^x"},
+        {"dt/range": "db.type/long", "dt/one-of": [1, 2], "dt/min": 3},
+        {
+            "dt/range": "db.type/string",
+            "db/cardinality": "many",
+            "dt/one-of": ["abc"],
+            "dt/max": 2,
+        },
+    ],
+)
+def test_rules_that_no_value_satisfies_are_refused(db: Database, rules: dict[str, Any]) -> None:
+    with refused(db, "property.contradiction") as seen:
+        db.define(properties={"x/p": rules})
+    assert seen[0].hint
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"dt/range": "db.type/long", "dt/min": 5, "dt/max": 5},
+        {"dt/range": "db.type/bigdec", "dt/min": "9.5", "dt/max": "10"},
+        {"dt/range": "db.type/string", "dt/one-of": ["a", "xb"], "dt/pattern": "^x"},
+    ],
+)
+def test_rules_that_some_value_satisfies_are_accepted(db: Database, rules: dict[str, Any]) -> None:
+    db.define(properties={"x/p": rules})
+
+
+def test_a_default_refers_to_what_there_is(shop: Database) -> None:
+    maker = shop.create("shop/Maker", {}).entity_id
+    hat = item(shop, "Hat")
+
+    def with_default(default: Any, **more: Any) -> None:
+        shop.define(properties={"x/r": {"dt/range": "shop/Maker", "dt/default": default, **more}})
+
+    with refused(shop, "reference.dangling"):
+        with_default(10**9)
+    with refused(shop, "reference.range"):
+        with_default(hat)
+    with_default(maker)
+    shop.update("shop/Item", add={"dt/slots": "x/r"})
+    assert slots_of(shop, item(shop, "Cap"))["x/r"] == maker

@@ -181,6 +181,126 @@ def test_a_slot_that_another_connection_has_made_secret_is_hashed(place: Place) 
     assert slots_of(one, id) == {"a/word": "plain"}
 
 
+def test_what_is_wrong_with_secrets_is_told_with_all_else(users: Database) -> None:
+    users.define(properties={"user/pin": {"dt/range": "db.type/string", "dt/secret?": True}})
+    users.update("my/User", add={"dt/slots": "user/pin"})
+    wrong = {"user/pin": 5, USER: "abc", "bogus/x": 1, "user/name": 2}
+    found = problem_of(lambda: users.create("my/User", wrong)).data["findings"]
+    assert {one["slot"] for one in found} == wrong.keys()
+    operations = [
+        {"op": "create", "class": "my/User", "slots": {"user/name": "ann", USER: CANARY}},
+        {"op": "create", "class": "my/User", "slots": {USER: "abc"}},
+        {"op": "create", "class": "my/User", "slots": {f":{USER}": 5, "user/name": 7}},
+    ]
+    for call in (users.transact, lambda ops: users.run(lambda: users.transact(ops))):
+        with refused(users, "value.type") as seen:
+            call(operations)
+        found = {(one["at"], one["slot"]) for one in seen[0].data["findings"]}
+        assert found == {(1, USER), (2, USER), (2, "user/name")}
+    assert {one["at"] for one in users.workspace.trial(operations)} == {1, 2}
+
+
+def test_a_repeated_create_with_a_wrong_secret_is_refused(users: Database) -> None:
+    users.create("my/User", {"db/ident": "my/ann", USER: CANARY})
+    with refused(users, "value.out-of-bounds"):
+        users.create("my/User", {"db/ident": "my/ann", USER: "abc"})
+
+
+@pytest.mark.parametrize("name", ["ident", "number"])
+def test_a_secret_slot_may_be_renamed_in_the_transaction_that_sets_it(
+    users: Database, name: str
+) -> None:
+    id = users.create("my/User", {USER: CANARY}).entity_id
+    slot = USER if name == "ident" else users.get(USER).entity_id
+
+    def rename(old: Any, new: str, secret: str) -> list[dict[str, Any]]:
+        return [
+            {"op": "update", "entity": id, "set": {new: secret}},
+            {"op": "update", "entity": old, "set": {"db/ident": new}},
+        ]
+
+    assert users.workspace.trial(rename(slot, "user/pass", CANARY + "2")) == []
+    users.transact(rename(slot, "user/pass", CANARY + "2"))
+    assert users.secret_matches(id, "user/pass", CANARY + "2")
+    users.run(lambda: users.transact(rename("user/pass", "user/key", CANARY + "3")))
+    assert users.secret_matches(id, "user/key", CANARY + "3")
+    with refused(users, "value.out-of-bounds"):  # its rules go with it
+        users.transact(rename("user/key", "user/pass", "abc"))
+
+
+def test_a_slot_may_cease_to_be_secret_in_the_transaction_that_sets_it(users: Database) -> None:
+    id = users.create("my/User", {}).entity_id
+    operations = [
+        {"op": "update", "entity": USER, "set": {"dt/secret?": False}},
+        {"op": "update", "entity": id, "set": {USER: "in-the-open"}},
+    ]
+    assert users.workspace.trial(operations) == []
+    users.transact(operations)
+    assert slots_of(users, id) == {USER: "in-the-open"}
+
+
+def kept(db: Database, id: int, property: int) -> str | None:
+    """The row that the store has."""
+    with db.workspace._store.snapshot(db.workspace.number) as snapshot:
+        return snapshot.secret(id, property)
+
+
+LOSSES: dict[str, list[dict[str, Any]]] = {
+    "taken": [{"op": "update", "entity": "my/User", "remove": {"dt/slots": USER}}],
+    "deleted": [{"op": "delete", "entity": USER, "mode": "detach"}],
+    "public": [{"op": "update", "entity": USER, "set": {"dt/secret?": False}}],
+}
+RETURNS: dict[str, list[dict[str, Any]]] = {
+    "taken": [{"op": "update", "entity": "my/User", "add": {"dt/slots": USER}}],
+    "deleted": [
+        {"op": "restore", "entity": USER},
+        {"op": "update", "entity": "my/User", "add": {"dt/slots": USER}},
+    ],
+    "public": [{"op": "update", "entity": USER, "set": {"dt/secret?": True}}],
+}
+
+
+@pytest.mark.parametrize("how", LOSSES)
+def test_secrets_end_with_their_slot(users: Database, how: str) -> None:
+    users.define(classes={"my/Admin": {"dt/subclass-of": ["my/User"]}, "my/Other": {}})
+    users.update("my/Other", add={"dt/slots": USER})
+    slot = users.get(USER).entity_id
+    ann, root, other, gone = (
+        users.create(cls, {USER: CANARY}).entity_id
+        for cls in ("my/User", "my/Admin", "my/Other", "my/User")
+    )
+    users.transact([*LOSSES[how], {"op": "delete", "entity": gone}])
+    for id in (ann, root, gone):
+        assert kept(users, id, slot) is None
+    assert (kept(users, other, slot) is not None) == (how == "taken")
+    for operation in RETURNS[how]:
+        users.transact([operation])
+    assert not users.secret_matches(ann, USER, CANARY)
+    users.update(ann, {USER: CANARY})
+    assert users.secret_matches(ann, USER, CANARY)
+
+
+def test_a_slot_that_was_away_within_one_function_has_lost_its_secrets(users: Database) -> None:
+    ann, bob = (users.create("my/User", {USER: CANARY}).entity_id for _ in range(2))
+
+    def work() -> None:
+        users.transact(LOSSES["taken"])
+        users.query("my/User")
+        users.transact(RETURNS["taken"])
+        users.update(bob, {USER: CANARY})
+
+    users.run(work)
+    assert not users.secret_matches(ann, USER, CANARY)
+    assert users.secret_matches(bob, USER, CANARY)
+
+
+def test_a_slot_that_cannot_be_taken_keeps_its_secrets(users: Database) -> None:
+    ann = users.create("my/User", {"user/name": "ann", USER: CANARY}).entity_id
+    with refused(users, "slot.removed"):
+        users.update("my/User", remove={"dt/slots": ["user/name", USER]})
+    assert users.secret_matches(ann, USER, CANARY)
+
+
 def test_no_byte_of_a_secret_is_on_the_disk_of_sqlite(tmp_path: Path) -> None:
     place = Place("sqlite", str(tmp_path / "secret.db"))
     _write_canaries(place)

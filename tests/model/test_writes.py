@@ -271,3 +271,60 @@ def test_a_problem_says_which_operation_is_wrong(shop: Database) -> None:
     assert [finding["at"] for finding in problem.data["findings"]] == [1, 2]
     assert codes_of(problem) == {"entity.invalid", "value.type"}
     assert shop.query("shop/Item").items == []
+
+
+def test_a_slot_that_is_named_twice_is_a_finding(shop: Database) -> None:
+    id = item(shop, "Hat", notes=["old"])
+    twice: list[dict[str, Any]] = [
+        {"item/name": "a", ":item/name": "b"},
+        {"item/name": "Cap", "item/stock": 1, ":item/stock": 1},
+        {"item/name": "Cap", ":item/code": "1", "item/code": "2"},
+        {"item/name": "Cap", "db/ident": "my/a", ":db/ident": "my/b"},
+    ]
+    for slots in twice:
+        with refused(shop, "slot.twice"):
+            shop.create("shop/Item", slots)
+        with refused(shop, "slot.twice"):
+            shop.update(id, slots)
+    with refused(shop, "slot.twice"):
+        shop.update(id, add=twice_noted("x"))
+    with refused(shop, "slot.twice"):
+        shop.update(id, remove=twice_noted("old"))
+    shop.update(id, {":item/name": "Cap"}, add={":item/notes": "x"})
+
+
+def twice_noted(note: str) -> dict[str, Any]:
+    return {"item/notes": note, ":item/notes": note}
+
+
+def test_every_wrong_value_of_a_slot_is_told(shop: Database) -> None:
+    shop.define(
+        properties={
+            "x/n": {
+                "dt/range": "db.type/long",
+                "db/cardinality": "many",
+                "dt/min": 0,
+                "dt/max": 10,
+            },
+        }
+    )
+    shop.update("shop/Item", add={"dt/slots": "x/n"})
+
+    slots = {"item/name": "Hat", "x/n": ["x", 5, 99, -5], "item/like": ["my/nobody", "my/noone"]}
+    found = problem_of(lambda: shop.create("shop/Item", slots)).data["findings"]
+    assert [(one["slot"], one["code"]) for one in found] == [
+        ("x/n", "value.type"),
+        ("x/n", "value.out-of-bounds"),
+        ("x/n", "value.out-of-bounds"),
+        ("item/like", "entity.unknown"),
+        ("item/like", "entity.unknown"),
+    ]
+    assert "99" in found[1]["message"]
+    assert "-5" in found[2]["message"]
+    id = item(shop, "Hat")
+    found = problem_of(lambda: shop.update(id, add={"x/n": [11, 12]})).data["findings"]
+    assert len(found) == 2
+    many = problem_of(lambda: shop.update(id, {"x/n": list(range(11, 1000))})).data["findings"]
+    assert len(many) == 10
+    alone = problem_of(lambda: shop.update(id, {"item/like": ["my/nobody"]}))
+    assert isinstance(alone, NotFound)

@@ -2,32 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sandbar.errors import Incorrect, Problem
 from sandbar.model.expressions import binding
-from sandbar.model.findings import Finding, finding_of
+from sandbar.model.findings import Finding, finding_of, suggestion
+from sandbar.model.patterns import Pattern
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class
 
 VALUES_MAX = 10_000
+_WRONG_VALUES_TOLD = 10  # of one slot
 
 Resolve = Callable[[Any, Property], int]  # turns whatever names an entity into its id
+Match = Callable[[Pattern, str], bool]  # a transaction's refuses when all of them take too long
 
 COUNTED_IN_CHARACTERS = {"db.type/string", "db.type/uri", "db.type/keyword", "db.type/symbol"}
 
 
-def decode_slot(property: Property, given: Any, resolve: Resolve) -> Any:
+def decode_slot(
+    property: Property, given: Any, resolve: Resolve, match: Match = Pattern.matches
+) -> Any:
     """The stored form of what was given for a slot; raises the first thing that is wrong."""
     if property.is_plain:
         return property.kind.decode(given)
     if not property.many:
-        return _decode_one(property, given, resolve)
+        return _decode_one(property, given, resolve, match)
     items = list(given) if isinstance(given, list | tuple | set | frozenset) else [given]
     if len(items) > VALUES_MAX:
         raise too_many_values()
-    return distinct(property, [_decode_one(property, item, resolve) for item in items])
+    rest = iter(items)
+    try:
+        return distinct(property, [_decode_one(property, item, resolve, match) for item in rest])
+    except Problem as first:
+        found = [first, *_problems(property, rest, resolve, match)]
+        raise _SeveralWrong(found) if len(found) > 1 else first from None
+
+
+class _SeveralWrong(Incorrect):
+    """More than one value of a slot is wrong; it reads like the first of them."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        first = problems[0]
+        super().__init__(first.code, first.message, hint=first.hint, data=first.data)
+        self.problems = problems
+
+
+def problems_of(problem: Problem) -> list[Problem]:
+    """Each thing that is wrong, if a slot had several values."""
+    return problem.problems if isinstance(problem, _SeveralWrong) else [problem]
+
+
+def _problems(
+    property: Property, rest: Iterator[Any], resolve: Resolve, match: Match
+) -> Iterator[Problem]:
+    """What is wrong with the other values: enough of it to see what they have in common."""
+    told = 1
+    for item in rest:
+        if told == _WRONG_VALUES_TOLD:
+            return
+        try:
+            _decode_one(property, item, resolve, match)
+        except Problem as problem:
+            told += 1
+            yield problem
 
 
 def too_many_values() -> Incorrect:
@@ -46,6 +85,34 @@ def derived(forward: str) -> Incorrect:
     )
 
 
+def unknown_slot(cls: Class, name: str) -> Incorrect:
+    """The refusal of a slot that the class does not have."""
+    return Incorrect(
+        "slot.unknown",
+        f"{cls.ident} has no slot {name[:80]}",
+        hint=suggestion(name, cls.slots, f"class.slots {cls.ident} lists its slots"),
+    )
+
+
+def fixed_class(cls: Class) -> Incorrect:
+    """The refusal to make an entity one of another class."""
+    return Incorrect(
+        "slot.immutable",
+        f"the class is {cls.ident} and cannot be changed",
+        hint="create an entity of the other class",
+    )
+
+
+def refuse_twice(property: Property, slots: dict[str, Any]) -> None:
+    """A slot that was named with a colon must not be named without one, too."""
+    if property.ident in slots:
+        raise Incorrect(
+            "slot.twice",
+            f"{property.ident} is named twice, with and without a colon",
+            hint="give it once",
+        )
+
+
 def not_unique(property: Property, value: Any, taker: int | None) -> Finding:
     """The finding about a value that another entity has; which one, if that may be told."""
     named = None if taker is None else f"entity {taker}"
@@ -54,6 +121,16 @@ def not_unique(property: Property, value: Any, taker: int | None) -> Finding:
         message=f"{str(value)[:80]!r} is taken" + (f" by {named}" if named else ""),
         slot=property.ident,
         hint="choose another value" + (f", or update {named}" if named else ""),
+    )
+
+
+def dangling(property: Property, id: int) -> Finding:
+    """The finding about a reference to nothing."""
+    return Finding(
+        code="reference.dangling",
+        message=f"there is no entity {id}",
+        slot=property.ident,
+        hint="entity.create makes it; or create it in the same entity.transact",
     )
 
 
@@ -75,7 +152,7 @@ def distinct(property: Property, values: list[Any]) -> list[Any]:
     return list(found.values())
 
 
-def _decode_one(property: Property, given: Any, resolve: Resolve) -> Any:
+def _decode_one(property: Property, given: Any, resolve: Resolve, match: Match) -> Any:
     if property.is_ref:
         return resolve(given, property)
     stored = property.kind.decode(given)
@@ -86,7 +163,7 @@ def _decode_one(property: Property, given: Any, resolve: Resolve) -> Any:
             f"{str(stored)[:80]!r} is not one of the values",
             hint=f"use {allowed}",
         )
-    if property.pattern is not None and not property.pattern.matches(str(stored)):
+    if property.pattern is not None and not match(property.pattern, str(stored)):
         raise Incorrect(
             "value.pattern",
             f"{str(stored)[:80]!r} does not match the pattern",

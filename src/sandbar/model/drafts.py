@@ -6,26 +6,37 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from sandbar.errors import Conflict, Forbidden
+from sandbar.errors import Conflict, Forbidden, Problem
 from sandbar.model import core
 from sandbar.model.documents import Doc, exact, read_doc
 from sandbar.model.properties import Property
+from sandbar.model.schema import Schema
 from sandbar.store.rows import Row
 
 _IDENT = str(core.IDENT)
 
 
 class Hashed:
-    """A secret that was hashed before it came near a transaction."""
+    """A secret that was hashed before it came near a transaction, or what is wrong with it."""
 
-    __slots__ = ("text",)
+    __slots__ = ("_text", "problem")
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, problem: Problem | None = None) -> None:
+        self._text = text
+        self.problem = problem
+
+    def kept(self) -> str:
+        """The hash; raises what is wrong with the secret."""
+        if self.problem is not None:
+            raise self.problem
+        return self._text
 
 
 class SecretNotHashed(Exception):
-    """A slot became secret between preparing and running: prepare again."""
+    """A slot became secret, or no longer is: prepare again, by the schema that was met."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
 
 
 class Misfit(NamedTuple):
@@ -60,6 +71,10 @@ class Draft(msgspec.Struct, gc=False):
         if self.doc != self.old:
             return True
         return bool(self.doc) and exact(self.doc) != exact(self.old)
+
+    def differs_from(self, was: Doc | None) -> bool:
+        """Whether the document is another than this one."""
+        return self.doc != was or exact(self.doc) != exact(was)
 
 
 def ident_of(draft: Draft) -> str | None:

@@ -22,6 +22,7 @@ from sandbar.model.forms import (
     unformed,
     would_break,
 )
+from sandbar.model.lost_secrets import forget_lost_secrets
 from sandbar.model.operations import OPERATIONS_MAX
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
@@ -106,6 +107,7 @@ def _bring_up_to_date(unit: Unit) -> list[Affected]:
     _refuse_misfits(unit, stale)
     written = {draft.id for draft in unit.finish()}
     for item in stale:
+        forget_lost_secrets(unit, item.cls, instances)
         for row in instances(unit, item.cls) if item.reindex else ():
             if row.id not in written:
                 _reindex(unit, item, row)
@@ -165,7 +167,20 @@ def too_many(hint: str) -> Incorrect:
 
 def affected_by(unit: Unit) -> list[Affected]:
     """The classes whose instances may break by what the unit does to the metamodel."""
-    return list(_affected(unit.base_schema, unit.schema))
+    found: dict[int, Affected] = {}
+    for old in unit.earlier:
+        for item in _affected(old, unit.schema):
+            known = found.get(item.cls.id)
+            found[item.cls.id] = item if known is None else _joined(known, item)
+    return list(found.values())
+
+
+def _joined(one: Affected, other: Affected) -> Affected:
+    """Both reasons to look at the instances of a class."""
+    recheck = one.recheck + [p for p in other.recheck if p not in one.recheck]
+    gone = {p.id for p in one.removed}
+    removed = one.removed + [p for p in other.removed if p.id not in gone]
+    return Affected(one.cls, recheck, removed, one.reindex, one.whole or other.whole)
 
 
 def _affected(old: Schema, new: Schema) -> Iterator[Affected]:
@@ -284,7 +299,8 @@ def _recheck(unit: Unit, property: Property, stored: Any) -> list[Finding]:
         message = f"the slot became {what}, but has a stored value"
         return [Finding(code=f"slot.{what}", message=message, slot=property.ident)]
     if property.has_several(stored):
-        return [_several(property)]
+        message = "the slot holds several values, but now takes one"
+        return [Finding(code="slot.single", message=message, slot=property.ident)]
     try:
         if exact(decode_slot(property, stored, unit.resolve)) != exact(stored):
             message = "the value would have to be stored in another form"
@@ -294,11 +310,6 @@ def _recheck(unit: Unit, property: Property, stored: Any) -> list[Finding]:
     except Problem as problem:
         return [finding_of(problem, property.ident)]
     return []
-
-
-def _several(property: Property) -> Finding:
-    message = "the slot holds several values, but now takes one"
-    return Finding(code="slot.single", message=message, slot=property.ident)
 
 
 def _check_targets(unit: Unit, property: Property, stored: Any) -> None:
@@ -331,11 +342,10 @@ def _check_new_uniques(unit: Unit, affected: list[Affected], report: list[dict[s
     broken = 0
     fresh = {p.id: p for item in affected for p in item.recheck if p.unique and p.indexed}
     for property in fresh.values():
-        if property.id not in unit.base_schema.docs:
-            continue  # nobody held it before: whoever does now was checked when it was written
-        was = unit.base_schema.property_by_id(property.id)
-        if was.unique and was.kind is property.kind:
-            continue
+        known = (old for old in unit.earlier if property.id in old.docs)
+        before = [old.property_by_id(property.id) for old in known]
+        if all(was.unique and was.kind is property.kind for was in before):
+            continue  # whoever holds it was checked when it was written
         holders: dict[bytes, int] = {}
         for item in affected:
             for row in instances(unit, item.cls) if property.key in item.cls.by_key else ():

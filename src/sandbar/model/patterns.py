@@ -1,9 +1,10 @@
 """Slot patterns: regular expressions that cannot be made slow.
 
 RE2 matches in time proportional to program size times text length; this module bounds both, so
-that no pattern and no value costs more than a few tens of milliseconds. A pattern searches, as in
-JSON Schema: anchor it with ^ and $ to match the whole value. There are no back-references and no
-look-around, because no linear-time engine can have them.
+that no pattern and no value costs more than a few tens of milliseconds. What many values cost
+together is bounded by `Matching`. A pattern searches, as in JSON Schema: anchor it with ^ and $ to
+match the whole value. There are no back-references and no look-around, because no linear-time
+engine can have them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import re2
 
+from sandbar import clock
 from sandbar.errors import Incorrect
 
 MAX_PATTERN = 1_000
@@ -21,6 +23,13 @@ MAX_MEMORY = 1 << 19
 MAX_PROGRAM = 8_000
 # measured at up to 11 ns per instruction and byte when RE2 has to fall back to its slowest engine
 MAX_STEPS = 2_000_000
+# what matching takes of the processor in one transaction, beyond what is ordinary
+SLOW_NS_MAX = 50_000_000
+# An ordinary match takes 2 to 8 µs, be its program large: the steps are the worst case, which only
+# a hostile pattern comes near. So few steps take no longer even then, and need not be measured.
+_ORDINARY_NS = 20_000
+_ORDINARY_STEPS = 700
+_ORDINARY_MATCHES_MAX = 50_000  # of those that have to be measured
 
 _HINT = (
     "use RE2 syntax, for example ^[A-Z]{2}-[0-9]+$; "
@@ -58,6 +67,41 @@ class Pattern:
                 hint="shorten the value or simplify the pattern",
             )
         return self._program.search(encoded) is not None
+
+
+class Matching:
+    """What one transaction may spend on patterns: the writer is held up meanwhile."""
+
+    __slots__ = ("_ns_left", "_ordinary_left")
+
+    def __init__(self) -> None:
+        self._ns_left = SLOW_NS_MAX
+        self._ordinary_left = _ORDINARY_MATCHES_MAX
+
+    def matches(self, pattern: Pattern, value: str) -> bool:
+        """Whether the pattern occurs in the value; refuses once too much has been spent."""
+        if pattern.steps(value) <= _ORDINARY_STEPS:
+            return pattern.matches(value)
+        if self._ns_left < 0:
+            raise _spent()
+        started_ns = clock.thread_ns()  # whatever other threads do meanwhile does not count
+        found = pattern.matches(value)
+        taken_ns = clock.thread_ns() - started_ns
+        self._ordinary_left -= 1
+        if self._ordinary_left >= 0:
+            taken_ns = max(0, taken_ns - _ORDINARY_NS)
+        self._ns_left -= taken_ns
+        if self._ns_left < 0:
+            raise _spent()
+        return found
+
+
+def _spent() -> Incorrect:
+    return Incorrect(
+        "pattern.too-costly",
+        "matching the values of this transaction with their patterns takes too long",
+        hint="write fewer or shorter values at once, or simplify the pattern",
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -9,7 +9,8 @@ import msgspec
 
 from sandbar.errors import Conflict, Incorrect, NotFound, Problem
 from sandbar.model import core
-from sandbar.model.checks import VALUES_MAX, too_many_values
+from sandbar.model.checking import check_drafts, check_touched
+from sandbar.model.checks import VALUES_MAX, fixed_class, problems_of, refuse_twice, too_many_values
 from sandbar.model.deletion import delete_entity
 from sandbar.model.documents import exact
 from sandbar.model.drafts import Draft, Hashed, conflict_if_moved, core_is_immutable, ident_of
@@ -61,7 +62,7 @@ class _Performance:
             if at not in done:
                 self._perform(at, op)
         self._evolve()  # deleting data can reach the metamodel, too
-        self._refuse_if_wrong(self.unit.check_touched())
+        self._refuse_if_wrong(check_touched(self.unit))
         return [outcome for outcome in self.outcomes if outcome is not None]
 
     def _refuse_if_wrong(self, late: list[tuple[int, Finding]]) -> None:
@@ -93,7 +94,7 @@ class _Performance:
         self._only = self._only or problem
         self._kinds.add(type(problem))
         several = at if len(self.operations) > 1 else None
-        self.findings.append(finding_of(problem, slot, several))
+        self.findings += [finding_of(one, slot, several) for one in problems_of(problem)]
 
     # --- announcing --------------------------------------------------------------------------
 
@@ -200,11 +201,11 @@ class _Performance:
         for id in written:
             self._check_definition(id)
         # With a broken metamodel nothing else can be understood.
-        self._refuse_if_wrong(unit.check(written))
+        self._refuse_if_wrong(check_drafts(unit, written))
 
     def _check_definition(self, id: int) -> None:
         try:
-            check_definition(self.unit.schema, id)
+            check_definition(self.unit.schema, id, self.unit.class_id_of)
         except Problem as problem:
             self._note(problem, self.unit.schema.ident_of(id), 0)
         except KeyError:
@@ -294,7 +295,7 @@ class _Performance:
             raise Conflict("ident.taken", f"{ident_of(draft)} exists already, as a {other}")
         differs = []
         for property, given in self._given(at, cls, op.slots):
-            if property.secret:
+            if property.secret and (type(given) is not Hashed or given.problem is None):
                 continue
             stored = self.unit.decode(draft, property, given)
             if exact(draft.doc.get(property.key)) != exact(None if stored == [] else stored):
@@ -313,8 +314,7 @@ class _Performance:
             self._combine(at, draft, property, given, adding=False)
         self.unit.touched.add(id)
         self.about[id] = at
-        has_changed = draft.is_changed() or id in self.unit.tx.changed_ids  # a secret did
-        self.outcomes[at] = Outcome(id, ident_of(draft), changed=has_changed)
+        self.outcomes[at] = Outcome(id, ident_of(draft), changed=self.unit.has_changed(draft))
 
     def _restore(self, at: int, op: Restore) -> Outcome:
         findings: list[tuple[Problem, str]] = []
@@ -322,7 +322,7 @@ class _Performance:
         for problem, slot in findings:
             self._note(problem, slot, at)
         self.about[draft.id] = at
-        return Outcome(draft.id, ident_of(draft), changed=draft.is_changed())
+        return Outcome(draft.id, ident_of(draft), changed=self.unit.has_changed(draft))
 
     def _set_slots(self, at: int, draft: Draft, cls: Class, slots: dict[str, Any]) -> None:
         doc = draft.doc
@@ -340,17 +340,18 @@ class _Performance:
                 doc[key] = decode(given)
             except Problem as problem:
                 self._note(problem, name, at)
-        for property, given in self._given(at, cls, rest) if rest else ():
+        for property, given in self._given(at, cls, rest, slots) if rest else ():
             try:
                 self.unit.put(draft, property, self.unit.decode(draft, property, given))
             except Problem as problem:
                 self._note(problem, property.ident, at)
         self.unit.touched.add(draft.id)
 
-    def _given(self, at: int, cls: Class, slots: dict[str, Any]) -> list[tuple[Property, Any]]:
+    def _given(
+        self, at: int, cls: Class, slots: dict[str, Any], among: dict[str, Any] | None = None
+    ) -> list[tuple[Property, Any]]:
         """The slots that were named, with a finding for each that the class does not have."""
-        pairs = []
-        known = cls.slots
+        pairs, known = [], cls.slots
         for name, given in slots.items():
             property = known.get(name)
             if property is None:
@@ -359,6 +360,7 @@ class _Performance:
                     continue
                 try:
                     property = self.unit.slot_of(cls, name)
+                    refuse_twice(property, slots if among is None else among)
                 except Problem as problem:
                     self._note(problem, name[:80], at)
                     continue
@@ -367,12 +369,7 @@ class _Performance:
 
     def _check_type(self, at: int, cls: Class, given: Any) -> None:
         if str(given).removeprefix(":") != cls.ident:
-            problem = Incorrect(
-                "slot.immutable",
-                f"the class is {cls.ident} and cannot be changed",
-                hint="create an entity of the other class",
-            )
-            self._note(problem, "dt/type", at)
+            self._note(fixed_class(cls), "dt/type", at)
 
     def _combine(
         self, at: int, draft: Draft, property: Property, given: Any, *, adding: bool

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from sandbar.errors import Fault, Problem
 from sandbar.model import core
 from sandbar.model.guarding import Guard
-from sandbar.model.impact import PAGE, Checked, affected_by, report_on, turned_slots
+from sandbar.model.impact import PAGE, Affected, Checked, affected_by, report_on, turned_slots
 from sandbar.model.operations import Create, Migrate, Operation, Update
 from sandbar.model.perform import perform
 from sandbar.model.prefetch import wanted_by
@@ -49,10 +49,15 @@ def preflight(
         item
         for item in affected_by(unit)
         if not (item.reindex or turned_slots(schema, item))
-        and len(base.page(item.cls, None, state.t)) == PAGE
+        and (_matches(item) or len(base.page(item.cls, None, state.t)) == PAGE)
     ]
     report_on(unit, large, lambda item: base.instances(item.cls, state.t))
     return Checked(state.generation, state.t, frozenset(item.cls.id for item in large))
+
+
+def _matches(item: Affected) -> bool:
+    """Whether values are matched with a pattern: a few long ones can take as long as a crowd."""
+    return any(property.pattern_text for property in item.recheck)
 
 
 def _defines(schema: Schema, op: Operation) -> bool:

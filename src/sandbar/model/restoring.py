@@ -161,7 +161,7 @@ def _stored(unit: Unit, property: Property, was: Any) -> Any:
         if len(was) != 1:
             raise Incorrect("slot.single", "the slot now takes one value", hint="update it instead")
         was = was[0]
-    return decode_slot(property, was, unit.resolve)
+    return decode_slot(property, was, unit.resolve, unit.match)
 
 
 def _restore_parts(unit: Unit, property: Property, stored: Any, findings: Findings) -> None:

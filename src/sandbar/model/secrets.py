@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 from msgspec.structs import replace
 
-from sandbar.errors import Incorrect, Problem
+from sandbar.errors import Conflict, Incorrect, Problem
 from sandbar.model.checks import decode_slot
-from sandbar.model.drafts import Hashed
+from sandbar.model.drafts import Hashed, SecretNotHashed
 from sandbar.model.naming import resolve, unknown_entity
 from sandbar.model.operations import Create, Operation, Update
 from sandbar.model.properties import Property
@@ -18,12 +19,37 @@ from sandbar.model.schema import Schema
 from sandbar.model.values import VALUE_TYPES
 from sandbar.store.api import Snapshot
 
+T = TypeVar("T")
+
+ATTEMPTS_MAX = 3
+
 _hasher = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 _STRING = VALUE_TYPES["db.type/string"]
 
 _SECRECY = frozenset({"dt/secret?", ":dt/secret?"})
 
 Rules = dict[str, Property]  # what a secret must satisfy before it is hashed, by ident
+
+
+def with_hashed_secrets(
+    schema: Schema, operations: list[Operation], attempt: Callable[[list[Operation]], T]
+) -> T:
+    """Do something with the operations once their secrets are hashed.
+
+    Which slots are secret the operations may change themselves, or others meanwhile: whoever finds
+    that out tells by which schema, and they are prepared again.
+    """
+    for _ in range(ATTEMPTS_MAX):
+        try:
+            return attempt(hash_secrets(schema, operations))
+        except SecretNotHashed as found:
+            schema = found.schema
+    raise schema_moving()
+
+
+def schema_moving() -> Conflict:
+    """The refusal of a write that others never gave a chance."""
+    return Conflict("schema.moving", "the schema keeps changing under this write", hint="retry")
 
 
 def hash_secrets(schema: Schema, operations: list[Operation]) -> list[Operation]:
@@ -99,18 +125,23 @@ def _hash_slots(slots: dict[str, Any], secret: frozenset[str], rules: Rules) -> 
 def _hash(name: str, given: Any, rules: Rules) -> Hashed:
     if isinstance(given, Hashed):
         return given
+    problem = _what_is_wrong(name, given, rules)
+    return Hashed("", problem) if problem else Hashed(_hasher.hash(given))
+
+
+def _what_is_wrong(name: str, given: Any, rules: Rules) -> Problem | None:
+    """To be told with all else that is wrong; the usual message would show what was given."""
     if not isinstance(given, str) or not given:
-        raise Incorrect(
-            "value.type", f"{name} is secret: a string that is not empty", hint="give such a string"
+        return Incorrect(
+            "value.type", "a secret is a string that is not empty", hint="give such a string"
         )
     try:
         _STRING.decode(given)
         if name in rules:
             decode_slot(rules[name], given, _no_reference)
     except Problem as problem:
-        # The usual message would show what was given.
-        raise Incorrect(problem.code, f"{name} does not take this", hint=problem.hint) from None
-    return Hashed(_hasher.hash(given))
+        return Incorrect(problem.code, "the slot does not take this secret", hint=problem.hint)
+    return None
 
 
 def _no_reference(given: Any, property: Property) -> int:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sandbar.errors import Incorrect
 from sandbar.model import core
-from sandbar.model.checks import COUNTED_IN_CHARACTERS, decode_slot
+from sandbar.model.checks import (
+    COUNTED_IN_CHARACTERS,
+    Match,
+    dangling,
+    decode_slot,
+    out_of_range,
+)
 from sandbar.model.document_rules import check_document
+from sandbar.model.patterns import Matching
 from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
 from sandbar.model.values import VALUE_TYPES
@@ -20,8 +27,13 @@ _STORED_AS_TEXT = {
 }  # fmt: skip
 
 
-def check_definition(schema: Schema, id: int) -> None:
-    """Compile all that a class or property says, so that a wrong definition fails when written."""
+def check_definition(
+    schema: Schema, id: int, class_id_of: Callable[[int], int | None] | None = None
+) -> None:
+    """Compile all that a class or property says, so that a wrong definition fails when written.
+
+    `class_id_of` tells of an entity that a default refers to, if there are any yet.
+    """
     if schema.id_named(schema.ident_of(id)) is None:
         raise Incorrect(
             "definition.nameless",
@@ -44,8 +56,12 @@ def check_definition(schema: Schema, id: int) -> None:
         raise Incorrect("property.contradiction", f"{property.ident}: {wrong}", hint=wrong)
     _ = property.pattern, property.allowed_keys
     _check_bounds(property)
+    for wrong in _impossible(property):
+        raise Incorrect("property.contradiction", f"{property.ident}: {wrong}", hint=wrong)
     if property.default is not None:
-        decode_slot(property, property.default, _id_only)
+        stored = decode_slot(property, property.default, _id_only, Matching().matches)
+        if property.is_ref and class_id_of is not None:
+            _check_targets(schema, property, property.values(stored), class_id_of)
 
 
 def _contradictions(schema: Schema, property: Property) -> Iterator[str]:
@@ -92,6 +108,46 @@ def _check_bounds(property: Property) -> None:
                 f"{property.ident}: the bounds of text are numbers of characters",
                 hint='for example {"dt/min": 1, "dt/max": 80}',
             )
+
+
+def _impossible(property: Property) -> Iterator[str]:
+    """Rules that are right each by itself, but that no value satisfies together."""
+    low, high = property.minimum, property.maximum
+    if low is not None and high is not None:
+        if property.kind.ident not in COUNTED_IN_CHARACTERS:
+            low, high = (property.kind.order_key(property.kind.decode(at)) for at in (low, high))
+        if low > high:
+            yield "dt/min must not be greater than dt/max"
+            return
+    if property.one_of and (property.has_bounds or property.pattern_text):
+        match = Matching().matches
+        if not any(_fits(property, value, match) for value in property.one_of):
+            yield "at least one value of dt/one-of must satisfy dt/pattern, dt/min and dt/max"
+
+
+def _fits(property: Property, value: Any, match: Match) -> bool:
+    try:
+        decode_slot(property, [value] if property.many else value, _id_only, match)
+    except Incorrect as problem:
+        if problem.code == "pattern.too-costly":
+            raise
+        return False
+    return True
+
+
+def _check_targets(
+    schema: Schema, property: Property, ids: list[int], class_id_of: Callable[[int], int | None]
+) -> None:
+    """A default that cannot be referred to would fail every create."""
+    for id in ids:
+        class_id = class_id_of(id)
+        if class_id is None:
+            wrong = dangling(property, id)
+        elif property.target is None or property.target in schema.class_by_id(class_id).lineage:
+            continue
+        else:
+            wrong = out_of_range(property, id, None, schema.ident_of(property.target))
+        raise Incorrect(wrong.code, f"dt/default: {wrong.message}", hint=wrong.hint)
 
 
 def _id_only(given: Any, property: Property) -> int:

@@ -8,11 +8,11 @@ from typing import Any
 from sandbar.errors import Problem
 from sandbar.model.findings import data_of, finding_of
 from sandbar.model.guarding import Guard
-from sandbar.model.operations import parse_operations
+from sandbar.model.operations import Operation, parse_operations
 from sandbar.model.perform import perform
 from sandbar.model.preflight import Elsewhere
 from sandbar.model.schema import Schema
-from sandbar.model.secrets import hash_secrets
+from sandbar.model.secrets import with_hashed_secrets
 from sandbar.model.unit import Unit
 from sandbar.store.api import Store
 from sandbar.store.plan import Plan, Transaction
@@ -32,13 +32,16 @@ def try_out(
     What a changed class means for its existing instances is not looked at.
     """
     base = Elsewhere(store, ws)
-    unit = Unit(Transaction(Plan(state), base, alone=True), schema, guard)
-    try:
-        ready = hash_secrets(schema, parse_operations(operations))
+
+    def attempt(ready: list[Operation]) -> None:
+        unit = Unit(Transaction(Plan(state), base, alone=True), schema, guard)
         with store.snapshot(ws) as snapshot:
             base.look_ahead(snapshot, schema, ready)
         perform(unit, ready)
         unit.ask_guard()
+
+    try:
+        with_hashed_secrets(schema, parse_operations(operations), attempt)
     except Problem as problem:
         found: list[dict[str, Any]] = problem.data.get("findings") or data_of(
             [finding_of(problem, None)]

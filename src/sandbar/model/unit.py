@@ -7,7 +7,7 @@ refused. `finish` turns the drafts into one change per entity.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,20 +15,17 @@ from sandbar.errors import Incorrect, NotFound
 from sandbar.keywords import parse_ident
 from sandbar.model import core
 from sandbar.model.checks import (
-    check_required,
-    check_validators,
     decode_slot,
     derived,
-    not_unique,
-    out_of_range,
+    unknown_slot,
 )
 from sandbar.model.documents import Doc
 from sandbar.model.drafts import Draft, Hashed, Misfits, SecretNotHashed
-from sandbar.model.findings import Finding, suggestion
 from sandbar.model.forms import Forms, changed_forms, drop, reform
 from sandbar.model.guarding import Guard, ask
 from sandbar.model.handover import change_of, creation_of
 from sandbar.model.naming import FINDERS, lookup_key, unknown_entity
+from sandbar.model.patterns import Matching, Pattern
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
@@ -44,12 +41,15 @@ _ABSENT: tuple[Doc | None, Misfits | None] = ({}, None)  # no draft; compared by
 class Unit:
     """The drafts of one transaction and the rules that they must satisfy."""
 
+    _matching: Matching | None = None  # made when the first pattern is met
+
     def __init__(self, tx: Transaction, schema: Schema, guard: Guard | None = None) -> None:
         self.tx = tx
         self.guard = guard
         self.base_schema = schema  # what was committed
         self.stored_schema = schema  # by whose rules the stored rows are formed and indexed
         self.schema = schema  # what this unit makes of it
+        self.earlier = [schema]  # by whose rules something may have been written
         self.drafts: dict[int, Draft] = {}
         self.temps: dict[str, int] = {}
         self.touched: set[int] = set()
@@ -127,6 +127,8 @@ class Unit:
     def adopt(self, schema: Schema) -> None:
         """Go on with this metamodel; what is in work takes the form that it asks for."""
         before, self.schema = self.schema, schema
+        if before is not self.base_schema:
+            self.earlier.append(before)
         known: dict[int, Forms] = {}
         for draft in self.drafts.values():
             forms = known.get(draft.class_id)
@@ -177,15 +179,12 @@ class Unit:
             raise Incorrect(
                 "reference.not-unique", f"{property.ident} is not unique", hint="use entity.query"
             )
-        stored = decode_slot(property, value, self.resolve)
+        stored = decode_slot(property, value, self.resolve, self.match)
         for id in self.holders(property, lookup_key(property, stored)):
             if self.shows(id):
                 return id
-        raise NotFound(
-            "entity.unknown",
-            f"no entity has {property.ident} = {str(value)[:80]!r}",
-            hint=FINDERS,
-        )
+        what = f"no entity has {property.ident} = {str(value)[:80]!r}"
+        raise NotFound("entity.unknown", what, hint=FINDERS)
 
     # --- changing ----------------------------------------------------------------------------
 
@@ -230,15 +229,20 @@ class Unit:
         if given is None:
             return None
         if type(given) is Hashed:
-            raise SecretNotHashed  # the slot was secret when this was prepared
+            raise SecretNotHashed(self.schema)  # the slot was secret when this was prepared
         if property.id == core.IDENT and isinstance(given, str):
             return parse_ident(given)
-        return decode_slot(property, given, self.resolve)
+        return decode_slot(property, given, self.resolve, self.match)
+
+    def match(self, pattern: Pattern, value: str) -> bool:
+        """Whether the pattern occurs in the value, within what a transaction may spend on that."""
+        self._matching = self._matching or Matching()
+        return self._matching.matches(pattern, value)
 
     def _keep_secret(self, draft: Draft, property: Property, given: Any) -> None:
-        if given is not None and not isinstance(given, Hashed):
-            raise SecretNotHashed
-        self.tx.keep_secret(draft.id, property.id, None if given is None else given.text)
+        if given is not None and type(given) is not Hashed:
+            raise SecretNotHashed(self.schema)
+        self.tx.keep_secret(draft.id, property.id, None if given is None else given.kept())
         self.touched.add(draft.id)
 
     def slot_of(self, cls: Class, name: str) -> Property:
@@ -246,108 +250,16 @@ class Unit:
         property = cls.slots.get(name) or cls.slots.get(name.removeprefix(":"))
         if property is not None:
             return property
-        raise Incorrect(
-            "slot.unknown",
-            f"{cls.ident} has no slot {name[:80]}",
-            hint=suggestion(name, cls.slots, f"class.slots {cls.ident} lists its slots"),
-        )
+        raise unknown_slot(cls, name)
 
-    # --- checking ----------------------------------------------------------------------------
-
-    def check_touched(self) -> list[tuple[int, Finding]]:
-        """Everything that is wrong with the drafts touched since the last check."""
-        touched, self.touched = self.touched, set()
-        return self.check(touched)
-
-    def check(self, ids: Iterable[int]) -> list[tuple[int, Finding]]:
-        """Everything that is wrong with these drafts, each with the draft's id."""
-        findings: list[tuple[int, Finding]] = []
-        for id in sorted(ids):
-            draft = self.drafts[id]
-            cls = self.schema.class_of_id(draft.class_id)
-            if draft.doc is not None and cls is not None:
-                findings += [(id, found) for found in self._check(draft, cls, draft.doc)]
-            elif draft.doc is not None:
-                self.touched.add(id)  # to be checked as soon as its class is one again
-        return findings
-
-    def _check(self, draft: Draft, cls: Class, doc: Doc) -> list[Finding]:
-        findings: list[Finding] = []
-        if not cls.required_keys <= doc.keys():
-            findings += check_required(cls, lambda p: self._has(draft, p))
-        for property in cls.unique_slots:
-            if property.key in doc and self._is_new(draft, property):
-                findings += self._check_unique(draft, property)
-        if not cls.ref_keys.isdisjoint(doc):
-            for key in cls.ref_keys.intersection(doc):
-                findings += self._check_references(draft, cls.by_key[key])
-        if findings or not cls.validators or draft.misfits:  # which hide what they would look at
-            return findings
-        return check_validators(cls, doc)
-
-    def _has(self, draft: Draft, property: Property) -> bool:
-        if property.secret:
-            return self.tx.secret(draft.id, property.id) is not None
-        if draft.misfits and property.key in draft.misfits:
-            return True  # which is refused in the end, if it stays
-        return draft.doc is not None and property.key in draft.doc
-
-    def _is_new(self, draft: Draft, property: Property) -> bool:
-        assert draft.doc is not None
-        return draft.old is None or draft.old.get(property.key) != draft.doc[property.key]
-
-    def _check_unique(self, draft: Draft, property: Property) -> list[Finding]:
-        assert draft.doc is not None
-        findings = []
-        for value, key in zip(
-            property.values(draft.doc[property.key]),
-            property.index_keys(draft.doc[property.key]),
-            strict=True,
-        ):
-            others = [id for id in self.holders(property, key) if id != draft.id]
-            if others:
-                taker = others[0] if self.shows(others[0]) else None
-                findings.append(not_unique(property, value, taker))
-        return findings
-
-    def _check_references(self, draft: Draft, property: Property) -> Iterable[Finding]:
-        assert draft.doc is not None
-        stored = draft.doc[property.key]
-        was = None if draft.old is None else draft.old.get(property.key)
-        if was == stored:
-            return  # whoever deletes a target looks after its referrers
-        before = self._referred_before(draft, property)
-        for id in property.values(stored):
-            if id in before and id not in self.drafts:
-                continue
-            class_id = self.class_id_of(id)
-            if class_id is None:
-                yield Finding(
-                    code="reference.dangling",
-                    message=f"there is no entity {id}",
-                    slot=property.ident,
-                    hint="entity.create makes it; or create it in the same entity.transact",
-                )
-            elif property.target is not None:
-                cls = self.schema.class_by_id(class_id)
-                if property.target not in cls.lineage:
-                    target = self.schema.ident_of(property.target)
-                    yield out_of_range(property, id, cls.ident if self.shows(id) else None, target)
-
-    def _referred_before(self, draft: Draft, property: Property) -> frozenset[int]:
-        """What a slot referred to, by the rules of then."""
-        cls = self.stored_schema.class_of_id(draft.class_id)
-        was = None if cls is None else cls.by_key.get(property.key)
-        if was is None or not was.is_ref or draft.old is None:
-            return frozenset()
-        return frozenset(was.values(draft.old.get(property.key)))
+    # --- taking back -------------------------------------------------------------------------
 
     @contextmanager
     def undone_by_failure(self) -> Iterator[None]:
         """Whatever the block does to the unit is taken back if it raises."""
         tx, schema, temps = self.tx, self.schema, dict(self.temps)
         secrets, is_schema, touched = dict(tx.secrets), tx.changes_schema, set(self.touched)
-        changed = set(tx.changed_ids) if schema.secret_slots else tx.changed_ids
+        changed, tx.changed_ids = tx.changed_ids, set()  # so that it can be told what the block did
         self._undo = {}
         try:
             yield
@@ -359,10 +271,18 @@ class Unit:
                     self.drafts[id].doc, self.drafts[id].misfits = known
             self.schema, self.temps = schema, temps
             self.touched = touched
-            tx.secrets, tx.changed_ids, tx.changes_schema = secrets, changed, is_schema
+            tx.secrets, tx.changes_schema = secrets, is_schema
             raise
+        else:
+            changed |= tx.changed_ids
         finally:
-            self._undo = None
+            self._undo, tx.changed_ids = None, changed
+
+    def has_changed(self, draft: Draft) -> bool:
+        """Whether an entity, or a secret of it, differs from before: inside `run`, this call."""
+        was = _ABSENT if self._undo is None else self._undo.get(draft.id, _ABSENT)
+        differs = draft.differs_from(draft.old if was is _ABSENT else was[0])
+        return differs or draft.id in self.tx.changed_ids
 
     def _note_if_meta(self, draft: Draft) -> None:
         if draft.class_id in self.schema.metaclasses:

@@ -31,9 +31,11 @@ from sandbar.model.rendering import render
 from sandbar.model.results import Entity, Page, Purged, Receipt, SearchPage, Written
 from sandbar.model.schema import Schema
 from sandbar.model.searching import Search, search_page
-from sandbar.model.secrets import hash_secrets
+from sandbar.model.secrets import ATTEMPTS_MAX, hash_secrets, schema_moving, with_hashed_secrets
 from sandbar.model.unit import Unit
 from sandbar.model.values import door_check
+from sandbar.model.waiting import outcome_of
+from sandbar.store.answer import Answer
 from sandbar.store.api import NOTHING_WANTED, Store, Transaction
 from sandbar.store.pieces import CHOSEN_ID_MAX
 from sandbar.store.rows import Row
@@ -57,6 +59,7 @@ class Writes:
         self._schema_of = schema_of
         self._latest = latest
         self._local = threading.local()
+        self._running: Unit | None = None  # of the function that the writer is inside of
 
     def open_unit(self) -> Unit | None:
         """The unit of the transaction that this thread is inside of, if it is in this workspace."""
@@ -96,27 +99,29 @@ class Writes:
             finally:
                 unit.guard = outer
         refuse_in_event_loop()
-        for attempt in range(3):
+        seen: Schema | None = None
+        for attempt in range(ATTEMPTS_MAX):
             # A stale schema only costs a second attempt, so the first one does without a look.
             schema = self._latest(attempt > 0)
-            ready = hash_secrets(schema, operations)
+            ready = hash_secrets(seen or schema, operations)
             digest = _digest(ready, asked, is_kept=key is not None)
 
-            checked = self._check_before(schema, ready, key, guard)
-            work = partial(self._write, ready, checked, principal, reason, key, digest, guard)
             try:
+                checked = self._check_before(schema, ready, key, guard)
+                work = partial(self._write, ready, checked, principal, reason, key, digest, guard)
                 records = () if key is None else ((principal, key),)
                 is_near = self._store.reads_in_microseconds  # then there is nothing to fetch ahead
-                return self._store.submit(
+                answer = self._store.submit(
                     self._ws,
                     work,
                     wanted=NOTHING_WANTED if is_near else wanted_by(schema, ready, records),
                     # What defines cannot share a batch: why have the writer find that out?
                     alone=len(ready) > BATCHED_OPERATIONS_MAX or checked is not NOTHING_CHECKED,
-                ).result()
-            except SecretNotHashed:
-                continue
-        raise Conflict("schema.moving", "the schema keeps changing under this write", hint="retry")
+                )
+                return answer.result() if self._running is None else self._outcome(answer)
+            except SecretNotHashed as found:
+                seen = found.schema
+        raise schema_moving()
 
     def _check_before(
         self, schema: Schema, ready: list[Operation], key: str | None, guard: Guard | None
@@ -145,16 +150,20 @@ class Writes:
         def body(tx: Transaction) -> T:
             tx.attribute(principal, reason)
             unit = self._local.unit = Unit(tx, self._schema_of(tx.generation, tx.epoch))
+            self._running = unit
             try:
                 value = work()
                 conclude(unit)
             finally:
-                self._local.unit = None
+                self._local.unit = self._running = None
             return value
 
         refuse_in_event_loop()
         names = wanted_names(wanted)
-        return self._store.submit(self._ws, body, wanted=names, alone=alone).result()
+        return self._outcome(self._store.submit(self._ws, body, wanted=names, alone=alone))
+
+    def _outcome(self, answer: Answer[T]) -> T:
+        return outcome_of(answer, lambda: self._running)
 
     def reserve_ids(self, up_to: int) -> None:
         """Give new entities greater numbers than this from now on."""
@@ -167,7 +176,7 @@ class Writes:
             self.open_transaction().reserve_ids(min(up_to, CHOSEN_ID_MAX))
             return
         refuse_in_event_loop()
-        self._store.submit(self._ws, work).result()
+        self._outcome(self._store.submit(self._ws, work))
 
     def once(self, principal: str, key: str, asked: Any) -> bool:
         """Inside `run`: whether this was asked for, and done, before; if not, it is now."""
@@ -205,7 +214,7 @@ class Writes:
             gone = purge_entity(unit, entity, mode)
             return _receipt(tx), gone
 
-        receipt, gone = self._store.submit(self._ws, work, alone=True).result()
+        receipt, gone = self._outcome(self._store.submit(self._ws, work, alone=True))
         return Purged(receipt, gone, self._store.scrub())
 
     def count(self, unit: Unit, slot: str, value: Any) -> int:
@@ -269,22 +278,25 @@ class Writes:
     ) -> Written:
         """Part of an open transaction: a refused call leaves the unit as it was."""
         tx = unit.tx
-        ready = hash_secrets(unit.schema, operations)
-        digest = _digest(ready, asked, is_kept=key is not None)
-        record = None if key is None else tx.recall(principal, key)
-        if record is not None:
-            return _replay(record.digest, record.receipt, digest)
-        if not self._store.reads_in_microseconds:
-            tx.prefetch(wanted_by(unit.schema, ready, ()))
-        with unit.undone_by_failure():
-            outcomes = perform(unit, ready)
-            unit.ask_guard(since_undo=True)
-        if any(outcome.changed for outcome in outcomes):
-            tx.changed_ids.add(next(o.entity_id for o in outcomes if o.changed))
-        written = Written(_receipt(tx), outcomes, dict(unit.temps))
-        if key is not None:
-            tx.remember(principal, key, digest, msgspec.json.encode(written).decode())
-        return written
+
+        def attempt(ready: list[Operation]) -> Written:
+            digest = _digest(ready, asked, is_kept=key is not None)
+            record = None if key is None else tx.recall(principal, key)
+            if record is not None:
+                return _replay(record.digest, record.receipt, digest)
+            if not self._store.reads_in_microseconds:
+                tx.prefetch(wanted_by(unit.schema, ready, ()))
+            with unit.undone_by_failure():
+                outcomes = perform(unit, ready)
+                unit.ask_guard(since_undo=True)
+            if any(outcome.changed for outcome in outcomes):
+                tx.changed_ids.add(next(o.entity_id for o in outcomes if o.changed))
+            written = Written(_receipt(tx), outcomes, dict(unit.temps))
+            if key is not None:
+                tx.remember(principal, key, digest, msgspec.json.encode(written).decode())
+            return written
+
+        return with_hashed_secrets(unit.schema, operations, attempt)
 
 
 class _Inside:

@@ -319,6 +319,10 @@ class Transaction:
         self.secrets[id, property] = hashed
         self.changed_ids.add(id)
 
+    def forget_secret(self, id: int, property: int) -> None:
+        """Drop a hash along with its slot, which is what has changed: not the entity."""
+        self.secrets[id, property] = None
+
     def keep_token(self, id: int, digest: bytes) -> None:
         """Let whoever shows what this is the digest of sign in as the entity."""
         self._tokens_of(id).minted.append((digest, id))

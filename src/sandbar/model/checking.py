@@ -1,0 +1,103 @@
+"""Checking drafts against the rules of their classes, with all that they refer to at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sandbar.model.checks import (
+    check_required,
+    check_validators,
+    dangling,
+    not_unique,
+    out_of_range,
+)
+from sandbar.model.documents import Doc
+from sandbar.model.drafts import Draft
+from sandbar.model.findings import Finding
+from sandbar.model.forms import set_aside
+from sandbar.model.properties import Property
+from sandbar.model.schema import Class
+from sandbar.model.unit import Unit
+
+
+def check_touched(unit: Unit) -> list[tuple[int, Finding]]:
+    """Everything that is wrong with the drafts touched since the last check."""
+    touched, unit.touched = unit.touched, set()
+    return check_drafts(unit, touched)
+
+
+def check_drafts(unit: Unit, ids: Iterable[int]) -> list[tuple[int, Finding]]:
+    """Everything that is wrong with these drafts, each with the draft's id."""
+    findings: list[tuple[int, Finding]] = []
+    for id in sorted(ids):
+        draft = unit.drafts[id]
+        cls = unit.schema.class_of_id(draft.class_id)
+        if draft.doc is not None and cls is not None:
+            findings += [(id, found) for found in _check(unit, draft, cls, draft.doc)]
+        elif draft.doc is not None:
+            unit.touched.add(id)  # to be checked as soon as its class is one again
+    return findings
+
+
+def _check(unit: Unit, draft: Draft, cls: Class, doc: Doc) -> list[Finding]:
+    findings: list[Finding] = []
+    if not cls.required_keys <= doc.keys():
+        findings += check_required(cls, lambda p: _has(unit, draft, p))
+    for property in cls.unique_slots:
+        key = property.key
+        if key in doc and (draft.old is None or doc[key] != draft.old.get(key)):
+            findings += _check_unique(unit, draft, property)
+    if not cls.ref_keys.isdisjoint(doc):
+        for key in cls.ref_keys.intersection(doc):
+            findings += _check_references(unit, draft, cls.by_key[key])
+    if findings or not cls.validators or set_aside(draft):  # which is refused in the end
+        return findings
+    return check_validators(cls, doc)
+
+
+def _has(unit: Unit, draft: Draft, property: Property) -> bool:
+    if property.secret:
+        return unit.tx.secret(draft.id, property.id) is not None
+    if draft.misfits and property.key in draft.misfits:
+        return True  # which is refused in the end, if it stays
+    return draft.doc is not None and property.key in draft.doc
+
+
+def _check_unique(unit: Unit, draft: Draft, property: Property) -> list[Finding]:
+    assert draft.doc is not None
+    findings, stored = [], draft.doc[property.key]
+    for value, key in zip(property.values(stored), property.index_keys(stored), strict=True):
+        others = [id for id in unit.holders(property, key) if id != draft.id]
+        if others:
+            taker = others[0] if unit.shows(others[0]) else None
+            findings.append(not_unique(property, value, taker))
+    return findings
+
+
+def _check_references(unit: Unit, draft: Draft, property: Property) -> Iterable[Finding]:
+    assert draft.doc is not None
+    stored = draft.doc[property.key]
+    was = None if draft.old is None else draft.old.get(property.key)
+    if was == stored:
+        return  # whoever deletes a target looks after its referrers
+    before = _referred_before(unit, draft, property)
+    for id in property.values(stored):
+        if id in before and id not in unit.drafts:
+            continue
+        class_id = unit.class_id_of(id)
+        if class_id is None:
+            yield dangling(property, id)
+        elif property.target is not None:
+            cls = unit.schema.class_by_id(class_id)
+            if property.target not in cls.lineage:
+                target = unit.schema.ident_of(property.target)
+                yield out_of_range(property, id, cls.ident if unit.shows(id) else None, target)
+
+
+def _referred_before(unit: Unit, draft: Draft, property: Property) -> frozenset[int]:
+    """What a slot referred to, by the rules of then."""
+    cls = unit.stored_schema.class_of_id(draft.class_id)
+    was = None if cls is None else cls.by_key.get(property.key)
+    if was is None or not was.is_ref or draft.old is None:
+        return frozenset()
+    return frozenset(was.values(draft.old.get(property.key)))
