@@ -300,11 +300,17 @@ class _Walk:
         lacks.sort(key=lambda row: row.id)
         line = [(0, key, row) for key, row in has] + [(1, b"", row) for row in lacks]
         if start != _START:
-            places = [_Stop(phase, key, row.id) for phase, key, row in line]
-            line = line[places.index(start) + 1 :] if start in places else []
+            line = [one for one in line if self._is_after(start, *one)]
         page = line[:limit]
         stop = _Stop(page[-1][0], page[-1][1], page[-1][2].id) if len(line) > limit else None
         return [row for _, _, row in page], stop
+
+    def _is_after(self, start: _Stop, phase: int, key: bytes, row: Found) -> bool:
+        """Whether a row comes after a place, where none may stand any more: it can be purged."""
+        if phase != start.phase or phase == 1:
+            return (phase, row.id) > (start.phase, start.id)
+        here, there = (key, row.id), (start.key, start.id)
+        return here < there if self.descending else here > there
 
     # --- looking things up -------------------------------------------------------------------
 
