@@ -10,7 +10,7 @@ from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cu
 from sandbar.model.definitions import definition_operations
 from sandbar.model.document_rules import Document
 from sandbar.model.expressions import Expression, compile_expression
-from sandbar.model.findings import Finding, did_you_mean
+from sandbar.model.findings import FINDINGS_MAX, SUGGESTIONS_MAX, Finding, Findings, did_you_mean
 from sandbar.model.guarding import Guard, Touched
 from sandbar.model.hiding import AllBut
 from sandbar.model.introspection import Introspection
@@ -49,7 +49,9 @@ from sandbar.model.values import door_check
 from sandbar.model.workspace import Workspace
 
 __all__ = [
+    "FINDINGS_MAX",
     "FIRST_FREE_ID",
+    "SUGGESTIONS_MAX",
     "AllBut",
     "Answer",
     "AuditRow",
@@ -65,6 +67,7 @@ __all__ = [
     "EntityChange",
     "Expression",
     "Finding",
+    "Findings",
     "Guard",
     "HistoryEntry",
     "Hit",

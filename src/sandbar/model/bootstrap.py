@@ -18,7 +18,7 @@ from sandbar.model.checks import check_required, check_validators, decode_slot
 from sandbar.model.core import Entry
 from sandbar.model.documents import Doc, write_doc
 from sandbar.model.drafts import Draft
-from sandbar.model.findings import Finding, finding_of, refuse
+from sandbar.model.findings import Finding, Findings, finding_of, refuse
 from sandbar.model.handover import change_of, creation_of, pairs_of
 from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
@@ -106,10 +106,11 @@ def compile_entries(entries: list[Entry]) -> Schema:
         if ids[entry.class_] not in schema.metaclasses:
             name = entry.slots["db/ident"]
             raise Incorrect("metamodel.data", f"{name} is no class or property", hint=_HINT)
-    findings = [
-        f for id, (class_id, doc) in docs.items() for f in _check(schema, id, class_id, doc)
-    ]
-    if findings:
+    findings = Findings()
+    for id, (class_id, doc) in docs.items():
+        for found in _check(schema, id, class_id, doc):
+            findings.add(found)
+    if findings.told:
         raise refuse("the metamodel contradicts itself", findings, {})
     return schema
 

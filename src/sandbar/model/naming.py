@@ -8,7 +8,7 @@ from sandbar.errors import Incorrect, NotFound
 from sandbar.keywords import parse_ident
 from sandbar.model import core
 from sandbar.model.checks import decode_slot
-from sandbar.model.findings import suggestion
+from sandbar.model.findings import Suggestion
 from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
 from sandbar.model.values import VALUE_TYPES
@@ -117,7 +117,7 @@ def unknown_entity(schema: Schema, given: Any, slot: Property | None = None) -> 
     return NotFound(
         "entity.unknown",
         f"there is no entity {shown}",
-        hint=suggestion(given, schema.idents, FINDERS if slot is None else finders_for(slot)),
+        hint=Suggestion(given, schema.idents, FINDERS if slot is None else finders_for(slot)),
         data={"entity": shown},
     )
 

@@ -17,7 +17,7 @@ from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cu
 from sandbar.model.documents import Doc, read_doc
 from sandbar.model.drives import Drive, choose_drive
 from sandbar.model.filters import EVERYTHING, Evaluator, Node, parse_filter
-from sandbar.model.findings import data_of, finding_of
+from sandbar.model.findings import Findings, data_of
 from sandbar.model.hiding import hidden_ids
 from sandbar.model.naming import unknown_entity
 from sandbar.model.properties import Property
@@ -112,16 +112,19 @@ def _all_of(wrong: list[Wrong]) -> Problem:
     """One problem as it is, several as one."""
     if len(wrong) == 1:
         return wrong[0][1]
-    findings: list[dict[str, Any]] = []
+    findings = Findings()
+    arguments: list[str] = []
     for argument, problem in wrong:
-        found = problem.data.get("findings") or data_of([finding_of(problem, None)])
-        findings += [{"argument": argument, **one} for one in found]
-    hints = dict.fromkeys(problem.hint for _, problem in wrong if problem.hint)
+        had = len(findings.told)
+        findings.adopt(problem)
+        arguments += [argument] * (len(findings.told) - had)
+    told = zip(arguments, data_of(findings.told), strict=True)
+    about = {"findings": [{"argument": argument, **one} for argument, one in told]}
     return Incorrect(
         "query.invalid",
-        f"the query is wrong: {wrong[0][1].message} (and {len(findings) - 1} more)",
-        hint="; ".join(hints),
-        data={"findings": findings},
+        f"the query is wrong: {wrong[0][1].message}{findings.and_more}",
+        hint="; ".join(findings.hints),
+        data=findings.data() | about,
     )
 
 

@@ -15,7 +15,7 @@ from sandbar.errors import NotFound
 from sandbar.model import core
 from sandbar.model.documents import Doc
 from sandbar.model.expressions import Expression, compile_expression
-from sandbar.model.findings import suggestion
+from sandbar.model.findings import Suggestion
 from sandbar.model.properties import Property
 from sandbar.model.values import VALUE_TYPES
 from sandbar.store.pieces import Pair
@@ -225,10 +225,20 @@ class Schema:
         properties = map(self.property_by_id, self.property_ids)
         return frozenset(property.ident for property in properties if property.secret)
 
-    @property
+    @cached_property
     def idents(self) -> list[str]:
         """The names of all classes and properties."""
         return list(self._names)
+
+    @cached_property
+    def class_names(self) -> list[str]:
+        """The names of all classes."""
+        return list(map(self.ident_of, self.class_ids))
+
+    @cached_property
+    def property_names(self) -> list[str]:
+        """The names of all properties."""
+        return list(map(self.ident_of, self.property_ids))
 
     def id_named(self, ident: str) -> int | None:
         """The class or property of that name."""
@@ -277,7 +287,7 @@ class Schema:
         raise NotFound(
             "class.unknown",
             f"there is no class {_shown(name)}",
-            hint=suggestion(name, map(self.ident_of, self.class_ids), "schema.classes lists them"),
+            hint=Suggestion(name, self.class_names, "schema.classes lists them"),
             data={"class": _shown(name)},
         )
 
@@ -296,9 +306,7 @@ class Schema:
         raise NotFound(
             "property.unknown",
             f"there is no property {_shown(name)}",
-            hint=suggestion(
-                name, map(self.ident_of, self.property_ids), "schema.properties lists them"
-            ),
+            hint=Suggestion(name, self.property_names, "schema.properties lists them"),
             data={"property": _shown(name)},
         )
 

@@ -23,7 +23,7 @@ from sandbar.model.checks import (
 )
 from sandbar.model.documents import Doc
 from sandbar.model.drafts import Draft, Hashed, SecretNotHashed
-from sandbar.model.findings import Finding, suggestion
+from sandbar.model.findings import Finding, Suggestion
 from sandbar.model.guarding import Guard, ask
 from sandbar.model.handover import change_of, creation_of
 from sandbar.model.naming import FINDERS, lookup_key, unknown_entity
@@ -231,7 +231,7 @@ class Unit:
         raise Incorrect(
             "slot.unknown",
             f"{cls.ident} has no slot {name[:80]}",
-            hint=suggestion(name, cls.slots, f"class.slots {cls.ident} lists its slots"),
+            hint=Suggestion(name, cls.slots, f"class.slots {cls.ident} lists its slots"),
         )
 
     # --- checking ----------------------------------------------------------------------------

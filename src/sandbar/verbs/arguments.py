@@ -9,8 +9,14 @@ import msgspec
 from msgspec import inspect
 
 from sandbar.errors import Incorrect, Problem
+from sandbar.model import (
+    FINDINGS_MAX,
+    SUGGESTIONS_MAX,
+    did_you_mean,
+    said_plainly,
+    what_it_takes,
+)
 from sandbar.model import Finding as SlotFinding
-from sandbar.model import did_you_mean, said_plainly, what_it_takes
 
 _SHOWN_MAX = 80
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
@@ -97,7 +103,8 @@ class Reader:
             name = self._spellings.get(spelling) or self._spellings.get(spelling.replace("_", "-"))
             if name is None:
                 if not self._is_open:
-                    findings.append(self._unknown(spelling[:_SHOWN_MAX]))
+                    is_guessed = len(findings) < SUGGESTIONS_MAX
+                    findings.append(self._unknown(spelling[:_SHOWN_MAX], is_guessed=is_guessed))
             elif name in named:
                 findings.append(
                     Finding(
@@ -130,13 +137,13 @@ class Reader:
             hint=f"give {name}: {self._descriptions[name]}",
         )
 
-    def _unknown(self, spelling: str) -> Finding:
+    def _unknown(self, spelling: str, *, is_guessed: bool) -> Finding:
         takes = ", ".join(self._fields)
         return Finding(
             argument=spelling,
             code="argument.unknown",
             message=f"there is no argument {spelling}",
-            hint=did_you_mean(spelling, self._spellings)
+            hint=(did_you_mean(spelling, self._spellings) if is_guessed else None)
             or (f"the arguments are {takes}" if takes else "this verb takes no arguments"),
         )
 
@@ -161,12 +168,16 @@ def ordered_fields(kind: type[msgspec.Struct]) -> list[msgspec.structs.FieldInfo
 def invalid(findings: list[Finding]) -> Incorrect:
     """The error that carries all findings about arguments."""
     more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
-    hints = dict.fromkeys(finding.hint for finding in findings if finding.hint)
+    told = findings[:FINDINGS_MAX]
+    hints = dict.fromkeys(finding.hint for finding in told if finding.hint)
+    data: dict[str, Any] = {"findings": [msgspec.to_builtins(finding) for finding in told]}
+    if len(findings) > len(told):
+        data["left-out"] = len(findings) - len(told)
     return Incorrect(
         "arguments.invalid",
         f"the arguments are wrong: {findings[0].message}{more}",
         hint="; ".join(hints) or None,
-        data={"findings": [msgspec.to_builtins(finding) for finding in findings]},
+        data=data,
     )
 
 
