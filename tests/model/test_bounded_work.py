@@ -175,7 +175,10 @@ def test_a_thousand_wrong_names_are_refused_at_once(db: sandbar.Database, what: 
         with pytest.raises(sandbar.Problem) as caught:
             WRONG_CALLS[what](db)
         spent.append(time.perf_counter() - start)
-    assert min(spent) < 0.5  # tens of milliseconds, with reserves; it took five seconds
+    # Tens of milliseconds, with reserves; it took five seconds. PostgreSQL is asked for each value
+    # of a filter, which takes a way to the server and back.
+    is_far = what == "values of a filter" and not db.reads_in_microseconds
+    assert min(spent) < (3 if is_far else 0.5)
     found = caught.value.data["findings"]
     assert len(found) == FINDINGS_MAX
     assert caught.value.data["left-out"] == 1000 - FINDINGS_MAX

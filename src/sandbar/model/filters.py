@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 
 from sandbar.errors import Incorrect, Problem
 from sandbar.model.documents import Doc
-from sandbar.model.findings import Findings, Suggestion
+from sandbar.model.findings import Finding, Findings, Suggestion
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import door_check
+from sandbar.model.values.refusals import named, quoted
 
 DEPTH_MAX = 8
 NODES_MAX = 200
@@ -139,11 +140,10 @@ class _Parser:
         try:
             property = self.schema.property_named(name)
         except Problem:
-            shown = name if isinstance(name, str) else repr(name)
             asked = "schema.properties lists them"
             call = asked if cls is None else f"class.slots {cls.ident} lists its slots"
             meant = Suggestion(name, self._slots_below(cls), call)
-            self._wrong("slot.unknown", f"there is no slot {shown[:80]}", shown[:80], meant)
+            self._wrong("slot.unknown", f"there is no slot {named(name)}", named(name), meant)
             return None
         if cls is not None and property.ident not in self._slots_below(cls):
             hint = f"class.slots {cls.ident} lists its slots"
@@ -168,8 +168,10 @@ class _Parser:
         return frozenset(ident for kind in below for ident in kind.slots)
 
     @staticmethod
-    def _is_comparison(value: dict[str, Any]) -> bool:
-        return all("/" not in str(key) and key not in ("and", "or", "not") for key in value)
+    def _is_comparison(value: dict[Any, Any]) -> bool:
+        return not any(
+            isinstance(key, str) and ("/" in key or key in ("and", "or", "not")) for key in value
+        )
 
     def _through(self, property: Property, value: dict[str, Any], depth: int) -> Node:
         if not property.is_ref:
@@ -182,7 +184,7 @@ class _Parser:
         if op not in COMPARISONS:
             hint = f"use {', '.join(COMPARISONS)}"
             return self._wrong(
-                "filter.operator", f"unknown operator {str(op)[:80]!r}", property.ident, hint
+                "filter.operator", f"unknown operator {quoted(op)}", property.ident, hint
             )
         if op == "exists":
             if not isinstance(operand, bool):
@@ -228,7 +230,8 @@ class _Parser:
     def _wrong(
         self, code: str, message: str, slot: str | None, hint: str | Suggestion | None
     ) -> Node:
-        self.findings.note(Incorrect(code, message, hint=hint), slot)
+        said = self.findings.hint(hint)
+        self.findings.add(Finding(code=code, message=message, slot=slot, hint=said))
         return EVERYTHING
 
 

@@ -61,7 +61,8 @@ class Findings:
     def note(self, problem: Problem, slot: str | None = None, at: int | None = None) -> None:
         """A problem met while looking at one slot, or at one of several operations."""
         if not self.is_full:
-            hint = self._hint_of(problem)
+            late = problem.late_hint
+            hint = self.hint(late if isinstance(late, Suggestion) else problem.hint)
             told = Finding(code=problem.code, message=problem.message, slot=slot, hint=hint, at=at)
             self.told.append(told)
         self.count += 1
@@ -105,15 +106,17 @@ class Findings:
         told: dict[str, Any] = {"findings": data_of(self.told)}
         return told | {"left-out": left_out} if left_out else told
 
-    def _hint_of(self, problem: Problem) -> str | None:
-        late = problem.late_hint
-        if not isinstance(late, Suggestion):
-            return problem.hint
-        known = (str(late.name), late.plain)
+    def hint(self, given: str | Suggestion | None) -> str | None:
+        """A hint as it is told here: after the first few nothing is guessed any more."""
+        if not isinstance(given, Suggestion):
+            return given
+        if not isinstance(given.name, str):
+            return given.plain
+        known = (given.name, given.plain)
         if known not in self._suggested:
             if len(self._suggested) == SUGGESTIONS_MAX:
-                return late.plain
-            self._suggested[known] = problem.hint or late.plain
+                return given.plain
+            self._suggested[known] = given()
         return self._suggested[known]
 
 
@@ -144,7 +147,8 @@ def did_you_mean(name: object, candidates: Iterable[str]) -> str | None:
         return None
     plain = name.removeprefix(":")
     near = difflib.get_close_matches(plain, _likely(plain, candidates), n=3)
-    return f"did you mean {' or '.join(near)}?" if near else None
+    is_misspelt = plain not in near  # else it is right, only not here or not then
+    return f"did you mean {' or '.join(near)}?" if near and is_misspelt else None
 
 
 def _likely(name: str, candidates: Iterable[str]) -> list[str]:

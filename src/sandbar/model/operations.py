@@ -9,8 +9,9 @@ from typing import Any, Literal
 import msgspec
 
 from sandbar.errors import Incorrect
-from sandbar.model.findings import Findings, Suggestion
-from sandbar.model.plain_words import said_plainly, what_it_takes
+from sandbar.model.findings import Finding, Findings, Suggestion
+from sandbar.model.plain_words import UNREADABLE, said_plainly, what_it_takes
+from sandbar.model.values.refusals import named, quoted
 
 OPERATIONS_MAX = 10_000
 BYTES_MAX = 4 * 1024 * 1024
@@ -130,7 +131,7 @@ def parse_operations(given: Sequence[Any]) -> list[Operation]:
             else _unnumbered(msgspec.convert(op, type=Operation))
             for op in given
         ]
-    except (msgspec.ValidationError, RecursionError) as error:
+    except UNREADABLE as error:
         raise malformed_operations(_findings(given), _HINT) from error
 
 
@@ -140,9 +141,10 @@ def malformed_operations(findings: Findings, otherwise: str | None = None) -> In
     What there is to say if the findings have no hint is the hint `otherwise`.
     """
     first = findings.told[0]
+    where = "operations" if first.at is None else f"operations[{first.at}]"
     return Incorrect(
         "operations.malformed",
-        f"operations[{first.at}]: {first.message}{findings.and_more}",
+        f"{where}: {first.message}{findings.and_more}",
         hint="; ".join(findings.hints) or otherwise,
         data=findings.data(),
     )
@@ -155,7 +157,11 @@ def _findings(given: Sequence[Any]) -> Findings:
         if isinstance(op, Operation):
             continue
         for message, hint in _faults(op):
-            findings.note(Incorrect("operation.malformed", message, hint=hint), at=at)
+            said = findings.hint(hint)
+            found = Finding(code="operation.malformed", message=message, hint=said, at=at)
+            findings.add(found)
+    if not findings.told:
+        findings.add(Finding(code="operation.malformed", message="they are plain JSON", hint=_HINT))
     return findings
 
 
@@ -167,19 +173,19 @@ def _faults(op: object) -> Iterator[tuple[str, str | Suggestion | None]]:
     name = op.get("op")
     kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        what = "op is missing" if name is None else f"there is no op {str(name)[:80]!r}"
+        what = "op is missing" if name is None else f"there is no op {quoted(name)}"
         yield what, f"op is one of {', '.join(_KINDS)}"
         return
     fields = _fields_of(kind)
     takes = f"{name} takes {', '.join(fields)}"
     for key in op:
         if key != "op" and key not in fields:
-            yield f"{name} takes no {str(key)[:80]}", Suggestion(key, fields, takes)
+            yield f"{name} takes no {named(key)}", Suggestion(key, fields, takes)
     for key, field in fields.items():
         if key in op:
             try:
                 msgspec.convert(op[key], field.type)
-            except (msgspec.ValidationError, RecursionError) as error:
+            except UNREADABLE as error:
                 words = what_it_takes(field.type)
                 yield said_plainly(key, error), f"{key} is {words}" if words else takes
         elif field.required:

@@ -365,7 +365,7 @@ class _Performance:
         return pairs
 
     def _check_type(self, at: int, cls: Class, given: Any) -> None:
-        if str(given).removeprefix(":") != cls.ident:
+        if not isinstance(given, str) or given.removeprefix(":") != cls.ident:
             problem = Incorrect(
                 "slot.immutable",
                 f"the class is {cls.ident} and cannot be changed",

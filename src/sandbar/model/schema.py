@@ -18,6 +18,7 @@ from sandbar.model.expressions import Expression, compile_expression
 from sandbar.model.findings import Suggestion
 from sandbar.model.properties import Property
 from sandbar.model.values import VALUE_TYPES
+from sandbar.model.values.refusals import named
 from sandbar.store.pieces import Pair
 
 MetaDocs = Mapping[int, tuple[int, Doc]]  # id to class and document
@@ -286,9 +287,9 @@ class Schema:
             return found
         raise NotFound(
             "class.unknown",
-            f"there is no class {_shown(name)}",
+            f"there is no class {named(name)}",
             hint=Suggestion(name, self.class_names, "schema.classes lists them"),
-            data={"class": _shown(name)},
+            data={"class": named(name)},
         )
 
     def class_if_known(self, name: object) -> Class | None:
@@ -305,9 +306,9 @@ class Schema:
             return self.property_by_id(id)
         raise NotFound(
             "property.unknown",
-            f"there is no property {_shown(name)}",
+            f"there is no property {named(name)}",
             hint=Suggestion(name, self.property_names, "schema.properties lists them"),
-            data={"property": _shown(name)},
+            data={"property": named(name)},
         )
 
     def descendants(self, id: int) -> list[int]:
@@ -362,7 +363,3 @@ class Schema:
         if isinstance(name, int) and not isinstance(name, bool) and name in self.docs:
             return name
         return None
-
-
-def _shown(name: object) -> str:
-    return name[:80] if isinstance(name, str) else repr(name)[:80]

@@ -12,8 +12,10 @@ from sandbar.errors import Incorrect, Problem
 from sandbar.model import (
     FINDINGS_MAX,
     SUGGESTIONS_MAX,
+    UNREADABLE,
     did_you_mean,
     said_plainly,
+    shown,
     what_it_takes,
 )
 from sandbar.model import Finding as SlotFinding
@@ -64,7 +66,7 @@ class Reader:
         """The arguments as a struct; raises `arguments.invalid` with all that is wrong."""
         try:
             read = msgspec.convert(given, self._kind)
-        except (msgspec.ValidationError, RecursionError):
+        except UNREADABLE:
             return self._read_carefully(given)
         for attribute, _ in self._mixed:
             value = getattr(read, attribute)
@@ -89,7 +91,7 @@ class Reader:
                 continue
             try:
                 values[name] = self._value(name, field, named[name])
-            except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
+            except UNREADABLE as error:
                 findings.append(self._mistyped(name, error))
         if findings:
             raise invalid(findings)
@@ -99,7 +101,7 @@ class Reader:
         """What was given, under our names."""
         named: dict[str, Any] = {}
         for key, value in given.items():
-            spelling = str(key).removeprefix(":")
+            spelling = (key if isinstance(key, str) else shown(key)).removeprefix(":")
             name = self._spellings.get(spelling) or self._spellings.get(spelling.replace("_", "-"))
             if name is None:
                 if not self._is_open:
