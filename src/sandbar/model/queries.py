@@ -130,7 +130,8 @@ def _all_of(wrong: list[Wrong]) -> Problem:
 
 def _unordered(property: Property) -> Unsupported:
     hint = "order by an indexed slot with one value; class.describe shows which are indexed?"
-    if not property.many and property.kind.indexable and not property.inverse_of:
+    can_be = not (property.many or property.inverse_of or property.secret)
+    if can_be and property.kind.indexable:
         hint += f"; schema.define makes {property.ident} one (dt/indexed?), which takes an admin"
     return Unsupported("query.order", f"{property.ident} cannot be ordered by", hint=hint)
 
