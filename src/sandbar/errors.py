@@ -12,7 +12,19 @@ Programmer errors are assertions, never Problems.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
+
+
+class LateHint(Protocol):
+    """A hint that takes work to find, which is done when somebody reads it.
+
+    Most problems are caught, or are one of thousands: then there is only what is plain.
+    """
+
+    plain: str
+
+    def __call__(self) -> str:
+        """The whole hint."""
 
 
 class Problem(Exception):
@@ -23,14 +35,26 @@ class Problem(Exception):
         code: str,
         message: str,
         *,
-        hint: str | None = None,
+        hint: str | LateHint | None = None,
         data: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(_fit_to_show(message))
         self.code = code
         self.message: str = _fit_to_show(message)
-        self.hint: str | None = _fit_to_show(hint)
+        self.late_hint: LateHint | None = None
+        self._hint: str | None = None
+        if hint is None or isinstance(hint, str):
+            self._hint = _fit_to_show(hint)
+        else:
+            self.late_hint = hint
         self.data: dict[str, Any] = _fit_to_show(data or {})
+
+    @property
+    def hint(self) -> str | None:
+        """What to try next."""
+        if self._hint is None and self.late_hint is not None:
+            self._hint = _fit_to_show(self.late_hint())
+        return self._hint
 
     def __str__(self) -> str:
         return f"{self.message} ({self.code}){' Hint: ' + self.hint if self.hint else ''}"

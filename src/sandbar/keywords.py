@@ -48,7 +48,7 @@ def looks_like_ident(text: str) -> bool:
 
 def _parse(text: object, grammar: re.Pattern[str], hint: str) -> str:
     if not isinstance(text, str):
-        raise Incorrect("keyword.malformed", f"{str(text)[:80]!r} is not a keyword", hint=hint)
+        raise Incorrect("keyword.malformed", "a keyword is text", hint=hint)
     name = text.removeprefix(":")
     if len(name.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise Incorrect("keyword.too-long", f"a keyword has at most {MAX_BYTES} bytes", hint=hint)

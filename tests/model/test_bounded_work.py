@@ -12,6 +12,7 @@ import pytest
 
 import sandbar
 from sandbar.model.documents import write_doc
+from sandbar.model.findings import FINDINGS_MAX, SUGGESTIONS_MAX
 from sandbar.model.operations import OPERATIONS_MAX
 from sandbar.model.words import _FOLDING, fold
 from sandbar.store.postgres.connection import Connection
@@ -138,3 +139,75 @@ def test_documents_are_written_in_order_of_number_however_they_were_made() -> No
         numbers = sorted(map(int, keys))
         text = "{" + ",".join(f'"{number}":{number}' for number in numbers) + "}"
         assert write_doc({key: int(key) for key in keys}) == text
+
+
+WRONG = [f"p/some-slot-nam-{n}" for n in range(1000)]
+WRONG_CALLS: dict[str, Callable[[sandbar.Database], Any]] = {
+    "slots of one entity": lambda db: db.create("p/P", dict.fromkeys(WRONG, "x")),
+    "slots of many": lambda db: db.transact(
+        [{"op": "create", "class": "p/P", "slots": {name: "x"}} for name in WRONG]
+    ),
+    "references": lambda db: db.transact(
+        [{"op": "create", "class": "p/P", "slots": {"p/ref": name}} for name in WRONG]
+    ),
+    "entities": lambda db: db.transact([{"op": "update", "entity": name} for name in WRONG]),
+    "classes": lambda db: db.transact([{"op": "create", "class": name} for name in WRONG]),
+    "operations": lambda db: db.transact([{"op": "create", name: 1} for name in WRONG[:500]]),
+    "values of a filter": lambda db: db.query("p/P", {"p/ref": {"in": WRONG}}),
+    "slots of a filter": lambda db: db.query(
+        "p/P", {"and": [dict.fromkeys(WRONG[at : at + 100]) for at in range(0, 1000, 100)]}
+    ),
+    "fields": lambda db: db.query("p/P", fields=WRONG),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_CALLS)
+def test_a_thousand_wrong_names_are_refused_at_once(db: sandbar.Database, what: str) -> None:
+    """Each took five milliseconds to guess what was meant, on the writer's thread."""
+    slots: dict[str, dict[str, Any]] = {
+        f"p/some-slot-name-{n}": {"dt/range": "db.type/string"} for n in range(150)
+    }
+    slots["p/ref"] = {"dt/range": "p/P"}
+    db.define(properties=slots, classes={"p/P": {"dt/slots": list(slots)}})
+    spent = []
+    for _ in range(3):
+        start = time.perf_counter()
+        with pytest.raises(sandbar.Problem) as caught:
+            WRONG_CALLS[what](db)
+        spent.append(time.perf_counter() - start)
+    # Tens of milliseconds, with reserves; it took five seconds. PostgreSQL is asked for each value
+    # of a filter, which takes a way to the server and back.
+    is_far = what == "values of a filter" and not db.reads_in_microseconds
+    assert min(spent) < (3 if is_far else 0.5)
+    found = caught.value.data["findings"]
+    assert len(found) == FINDINGS_MAX
+    assert caught.value.data["left-out"] == 1000 - FINDINGS_MAX
+    assert caught.value.message.endswith("(and 999 more)")
+    guesses = {one["hint"] for one in found if "did you mean" in one["hint"]}
+    assert len(guesses) <= SUGGESTIONS_MAX
+
+
+def test_one_name_that_is_wrong_many_times_is_always_guessed(db: sandbar.Database) -> None:
+    shop.define(db)
+    wrong = {"op": "create", "class": "shop/Item", "slots": {"item/nmae": "x"}}
+    with pytest.raises(sandbar.Problem) as caught:
+        db.transact([wrong] * 50)
+    about = [one for one in caught.value.data["findings"] if one["slot"] == "item/nmae"]
+    assert len(about) == 50
+    assert all("did you mean item/name" in one["hint"] for one in about)
+
+
+def test_what_many_entities_lack_is_found_without_looking_at_each_for_each(
+    db: sandbar.Database,
+) -> None:
+    db.define(
+        properties={"n/n": {"dt/range": "db.type/long", "dt/required?": True}},
+        classes={"n/N": {"dt/slots": ["n/n"]}},
+    )
+    start = time.perf_counter()
+    with pytest.raises(sandbar.Problem) as caught:
+        db.transact([{"op": "create", "class": "n/N"}] * OPERATIONS_MAX)
+    assert time.perf_counter() - start < 3  # it took seconds more
+    data = caught.value.data
+    assert data["left-out"] == OPERATIONS_MAX - FINDINGS_MAX
+    assert [one["at"] for one in data["findings"]] == list(range(FINDINGS_MAX))

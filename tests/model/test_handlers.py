@@ -11,6 +11,8 @@ import pytest
 
 from sandbar import Database, Problem, clock
 from sandbar.model import waiting
+from tests.model import shop as shop_model
+from tests.model.conftest import Place
 from tests.model.shop import item, problem_of, slots_of
 
 
@@ -415,3 +417,19 @@ def test_handlers_of_many_threads_do_not_mix(shop: Database) -> None:
     for thread in threads:
         thread.join(60)
     assert slots_of(shop, counter)["item/stock"] == 40
+
+
+def test_the_database_cannot_be_closed_inside_a_function(place: Place) -> None:
+    db = place.open()
+    shop_model.define(db)
+
+    def work() -> int:
+        problem = problem_of(db.close)
+        assert (problem.code, problem.hint) == ("store.inside", "close it after run has returned")
+        return item(db, "Hat")
+
+    assert db.get(db.run(work))["item/name"] == "Hat"
+    other = place.open(f"{place.workspace}-other")
+    db.run(other.close)  # what is not inside of this transaction
+    db.close()
+    assert problem_of(lambda: db.get("dt/Class")).code == "store.closed"

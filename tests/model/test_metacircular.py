@@ -263,6 +263,13 @@ def last(entries: list[dict[str, Any]]) -> dict[str, Any]:
     return slots
 
 
+def named(entries: list[dict[str, Any]], ident: str) -> dict[str, Any]:
+    """The slots of the entry of that name."""
+    found = (entry["slots"] for entry in entries if entry["slots"]["db/ident"] == ident)
+    slots: dict[str, Any] = next(found)
+    return slots
+
+
 TAMPERINGS: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda dump: b"",
     "no JSON": lambda dump: dump[:-5],
@@ -294,6 +301,10 @@ TAMPERINGS: dict[str, Callable[[bytes], bytes]] = {
     "cycle": tamper(lambda e: last(e).update({"dt/subclass-of": [last(e)["db/ident"]]})),
     "bad validator": tamper(lambda e: last(e).update({"dt/validator": "this["})),
     "wrong type": tamper(lambda e: last(e).update({"dt/abstract?": "yes"})),
+    "validator is a number": tamper(lambda e: last(e).update({"dt/validator": 1})),
+    "values are a number": tamper(lambda e: named(e, "item/code").update({"dt/one-of": 1})),
+    "pattern is a number": tamper(lambda e: named(e, "item/code").update({"dt/pattern": 1})),
+    "bound is a list": tamper(lambda e: named(e, "item/stock").update({"dt/min": [1]})),
     "doc is null": tamper(lambda e: last(e).update({"db/doc": None})),
     "slots missing": tamper(lambda e: e[-1].pop("slots")),
 }

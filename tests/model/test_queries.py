@@ -346,3 +346,46 @@ def test_limits_are_limits(shop: Database) -> None:
     big = {"item/name": {"in": [str(n) for n in range(1000)]}}
     assert shop.query("shop/Item", big).items == []
     assert slots_of(shop, shop.query("shop/Item", limit=1).items[0].entity_id)
+
+
+@pytest.mark.parametrize("order", ["r/n", "-r/n"])
+@pytest.mark.parametrize("is_sorted_in_memory", [True, False])
+def test_pages_go_on_when_the_entity_under_the_cursor_is_purged(
+    db: Database, order: str, is_sorted_in_memory: bool
+) -> None:
+    slots = {name: {"dt/range": "db.type/long", "dt/indexed?": True} for name in ("r/n", "r/k")}
+    db.define(properties=slots, classes={"r/R": {"dt/slots": list(slots)}})
+    for n in (0, 1, 1, 1, 2, None, None, None, None):
+        db.create("r/R", {"r/n": n, "r/k": 7})
+    ask = partial(db.query, "r/R", {"r/k": 7} if is_sorted_in_memory else None, order_by=order)
+    whole = [one.entity_id for one in ask().items]
+    page, met = ask(limit=1), []
+    while True:
+        met += [one.entity_id for one in page.items]
+        db.purge(met[-1])
+        if page.cursor is None:
+            break
+        page = ask(limit=1, cursor=page.cursor)
+    assert met == whole
+
+
+@pytest.mark.parametrize("where", [None, {"x/k": 1}], ids=["walked", "sorted in memory"])
+def test_long_values_are_ordered_by_their_first_224_bytes(
+    db: Database, where: dict[str, Any] | None
+) -> None:
+    slot = {"dt/indexed?": True}
+    properties = {
+        "x/n": {"dt/range": "db.type/string", **slot},
+        "x/k": {"dt/range": "db.type/long", **slot},
+    }
+    db.define(properties=properties, classes={"x/C": {"dt/slots": list(properties)}})
+    exact = ["a" * 223 + letter + "z" * 300 for letter in "cab"] + ["b" * 254 + n for n in "312"]
+    alike = ["c" * 300 + n for n in "312"] + ["c" * 250 + n for n in "45"]
+    for text in exact + alike:
+        db.create("x/C", {"x/n": text, "x/k": 1})
+    up = [one["x/n"] for one in db.query("x/C", where, order_by="x/n").items]
+    assert up[:6] == sorted(exact)
+    assert sorted(up[6:]) == sorted(alike)
+    assert [one for one in up[6:] if len(one) <= 255] == alike[3:]
+    down = [one["x/n"] for one in db.each("x/C", where, order_by="-x/n", page_size=2)]
+    assert down == up[::-1]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import sandbar
+from sandbar import Database
 from tests.model.conftest import Place
+from tests.model.shop import problem_of
 
 
 @pytest.fixture
@@ -185,3 +189,55 @@ def test_the_same_workspace_can_be_opened_twice_at_once(place: Place, tmp_path: 
     one, two = place.open(), place.open()
     one.define(properties={"b/x": {"dt/range": "db.type/long"}})
     assert "b/x" in two.schema.properties()
+
+
+def test_an_entity_is_named_by_a_unique_reference(db: Database) -> None:
+    db.define(
+        properties={"x/of": {"dt/range": "dt/Resource", "db/unique": "value"}},
+        classes={"x/Seat": {"dt/slots": ["x/of"]}},
+    )
+    one = db.create("x/Seat", {"db/ident": "x/one"}).entity_id
+    two = db.create("x/Seat", {"x/of": "x/one"}).entity_id
+    t = db.create("x/Seat", {"db/ident": "x/three", "x/of": two}).t
+    for name, id in (({"x/of": "x/one"}, two), ({"x/of": one}, two)):
+        assert db.get(name).entity_id == id
+        assert db.get(name, as_of=t).entity_id == id
+        assert db.history(name)[-1].kind == "created"
+        assert db.update(name).entity_id == id
+        assert db.run(partial(db.get, name)).entity_id == id
+    assert db.get({"x/of": {"x/of": "x/one"}}).ident == "x/three"
+    deep: Any = "x/one"
+    for _ in range(50):
+        deep = {"x/of": deep}
+    for call in (db.get, db.update, db.history, db.delete):
+        assert problem_of(partial(call, deep)).code == "reference.malformed"
+    assert problem_of(lambda: db.get({"x/of": "x/nobody"})).code == "entity.unknown"
+    db.delete(two, mode="detach")
+    assert db.history({"x/of": "x/one"})[-1].kind == "deleted"
+    db.restore({"x/of": "x/one"})
+    assert db.get({"x/of": "x/one"}).entity_id == two
+
+
+def test_hints_say_what_helps(db: Database) -> None:
+    secret = {"dt/range": "db.type/string", "dt/secret?": True}
+    ref = {"dt/range": "dt/Resource"}
+    db.define(
+        properties={"s/pin": secret, "s/ref": ref},
+        classes={"s/S": {"dt/slots": ["s/pin", "s/ref"]}},
+    )
+    assert "dt/indexed?" not in str(problem_of(lambda: db.query("s/S", order_by="s/pin")).hint)
+    first = {"op": "create", "class": "s/S", "temp": "first"}
+    second = {"op": "create", "class": "s/S", "slots": {"s/ref": "frist"}}
+    hint = str(problem_of(lambda: db.transact([first, second])).hint)
+    assert "did you mean first?" in hint
+    assert "temp" in hint
+    assert "did you mean" not in str(problem_of(lambda: db.get("dt/Class", as_of=0)).hint)
+    for slots in ({"dt/range": "s/S", "dt/min": 1}, {"dt/range": "db.type/string", "dt/min": "x"}):
+        assert str(problem_of(partial(db.define, properties={"s/odd": slots}))).count("s/odd") == 1
+
+
+def test_what_is_closed_says_so(place: Place) -> None:
+    db = place.open()
+    db.close()
+    for call in (db.get, db.delete):
+        assert problem_of(partial(call, "dt/Class")).hint == "open it again"

@@ -101,8 +101,8 @@ def test_an_error_that_tells_too_much_is_noticed(
         try:
             return call_as(self, caller, verb, arguments, **more)
         except NotFound as problem:
-            problem.hint = f"did you mean {' or '.join(hints)}?"
-            raise
+            hint = f"did you mean {' or '.join(hints)}?"
+            raise NotFound(problem.code, problem.message, hint=hint, data=problem.data) from None
 
     monkeypatch.setattr(Database, "call_as", leaky)
     game = play(arena.attacker, arena.world, None, arena.canaries, CONTROL_CALLS, until="LEAK")
@@ -146,8 +146,9 @@ def test_a_number_that_tells_of_another_tenant_is_not_excused(
         try:
             return call_as(self, *given, **more)
         except Problem as problem:
-            problem.hint = f"this server has {len(self._store.workspaces())} workspaces"
-            raise
+            hint = f"this server has {len(self._store.workspaces())} workspaces"
+            told = type(problem)(problem.code, problem.message, hint=hint, data=problem.data)
+            raise told from None
 
     monkeypatch.setattr(Database, "call_as", leaky)
     with pytest.raises(AssertionError, match="and again:"):

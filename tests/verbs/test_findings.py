@@ -127,7 +127,7 @@ def test_a_bad_operation_is_named_and_the_others_are_looked_at(call: Call) -> No
     ("operation", "message", "hint"),
     [
         ({}, "op is missing", "create, update, delete, restore, migrate"),
-        ({"op": 5}, "there is no op '5'", "create, update"),
+        ({"op": 5}, "there is no op 5", "create, update"),
         ({"op": "delete"}, "delete needs entity", "delete takes entity, mode, expect"),
         ({"op": "delete", "entity": 1, "mode": "force"}, "'force'", "mode is one of cascade"),
         ({"op": "update", "entity": 1, "sett": {}}, "update takes no sett", "did you mean set"),

@@ -188,7 +188,7 @@ def _mark(notes: Sequence[Note], rows: Sequence[Note]) -> None:
 
 def _require_kept(rows: Sequence[Note]) -> None:
     if not all(row.is_kept for row in rows):
-        raise Unavailable("store.closed", "this database has been closed")
+        raise Unavailable("store.closed", "this database has been closed", hint="open it again")
 
 
 def _unavailable(problem: Problem) -> Problem:

@@ -31,7 +31,9 @@ class Settler:
         answer.begin()  # a row is never taken back: what it tells of has happened
         with self._condition:
             if self._is_closing:
-                raise Unavailable("store.closed", "this database has been closed")
+                raise Unavailable(
+                    "store.closed", "this database has been closed", hint="open it again"
+                )
             if len(self._queue) >= QUEUED_ROWS_MAX:
                 raise Unavailable("audit.unavailable", "too many rows wait to be written")
             self._queue.append((note, answer))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,7 +11,7 @@ from sandbar.access import Caller, Guarded, Neighbours, local_caller
 from sandbar.audit import Journal, Note, accompanied
 from sandbar.database.family import Family
 from sandbar.database.offers import Offer
-from sandbar.errors import Forbidden, Problem, Unavailable
+from sandbar.errors import Forbidden, Incorrect, Problem, Unavailable
 from sandbar.faults import log_fault
 from sandbar.model import Workspace
 from sandbar.patience import limited
@@ -73,6 +73,7 @@ class Calls(ABC):
 
     def call(self, verb: str, arguments: dict[str, Any] | None = None, /, **more: Any) -> Any:
         """Call a verb by its name, as any door would; see `docs/reference/verbs.md`."""
+        _check_call(verb, arguments)
         caller = local_caller(self.workspace_name, self._principal)
         return self.call_as(caller, verb, {**(arguments or {}), **more})
 
@@ -224,3 +225,13 @@ class Calls(ABC):
                     self.journal.settle(note)
             except Unavailable as problem:
                 log_fault("audit.unavailable", problem)
+
+
+def _check_call(verb: object, arguments: object) -> None:
+    """Whoever calls from Python may give anything."""
+    if not isinstance(verb, str) or not isinstance(arguments, Mapping | None):
+        raise Incorrect(
+            "arguments.invalid",
+            "a call is the name of a verb and an object of arguments",
+            hint='for example "entity.find", {"entity": "dt/Class"}',
+        )

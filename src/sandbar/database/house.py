@@ -79,6 +79,12 @@ class Database(Calls):
 
     def close(self) -> None:
         """Finish what is queued, then let go of the database."""
+        if self._store.open_transaction() is not None:
+            raise Incorrect(
+                "store.inside",
+                "the database cannot be closed inside a transaction, which it is to finish first",
+                hint="close it after run has returned",
+            )
         self._family.close()
         self._store.close()
 

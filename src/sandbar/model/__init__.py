@@ -10,7 +10,7 @@ from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cu
 from sandbar.model.definitions import definition_operations
 from sandbar.model.document_rules import Document
 from sandbar.model.expressions import Expression, compile_expression
-from sandbar.model.findings import Finding, did_you_mean
+from sandbar.model.findings import FINDINGS_MAX, SUGGESTIONS_MAX, Finding, Findings, did_you_mean
 from sandbar.model.guarding import Guard, Touched
 from sandbar.model.hiding import AllBut
 from sandbar.model.introspection import Introspection
@@ -28,7 +28,7 @@ from sandbar.model.operations import (
 )
 from sandbar.model.patterns import compile_pattern
 from sandbar.model.placing import Place
-from sandbar.model.plain_words import said_plainly, what_it_takes
+from sandbar.model.plain_words import UNREADABLE, said_plainly, what_it_takes
 from sandbar.model.purging import PurgeMode
 from sandbar.model.results import (
     Entity,
@@ -46,10 +46,14 @@ from sandbar.model.results import (
 from sandbar.model.trails import Answer, AuditRow, KeyUses, Note, RunEnd, Seal, Trail, accompanied
 from sandbar.model.validity import Invalid, Judged, Walk
 from sandbar.model.values import door_check
+from sandbar.model.values.refusals import shown
 from sandbar.model.workspace import Workspace
 
 __all__ = [
+    "FINDINGS_MAX",
     "FIRST_FREE_ID",
+    "SUGGESTIONS_MAX",
+    "UNREADABLE",
     "AllBut",
     "Answer",
     "AuditRow",
@@ -65,6 +69,7 @@ __all__ = [
     "EntityChange",
     "Expression",
     "Finding",
+    "Findings",
     "Guard",
     "HistoryEntry",
     "Hit",
@@ -107,6 +112,7 @@ __all__ = [
     "question_digest",
     "read_cursor",
     "said_plainly",
+    "shown",
     "what_it_takes",
     "write_cursor",
 ]

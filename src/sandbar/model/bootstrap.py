@@ -18,11 +18,12 @@ from sandbar.model.checks import check_required, check_validators, decode_slot
 from sandbar.model.core import Entry
 from sandbar.model.documents import Doc, write_doc
 from sandbar.model.drafts import Draft
-from sandbar.model.findings import Finding, finding_of, refuse
+from sandbar.model.findings import Finding, Findings, finding_of, refuse
 from sandbar.model.handover import change_of, creation_of, pairs_of
 from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
 from sandbar.model.soundness import check_definition
+from sandbar.model.values.refusals import quoted
 from sandbar.model.values.scalars import MAX_REF
 from sandbar.model.words import entity_words
 from sandbar.store.pieces import Change
@@ -106,11 +107,14 @@ def compile_entries(entries: list[Entry]) -> Schema:
         if ids[entry.class_] not in schema.metaclasses:
             name = entry.slots["db/ident"]
             raise Incorrect("metamodel.data", f"{name} is no class or property", hint=_HINT)
-    findings = [
-        f for id, (class_id, doc) in docs.items() for f in _check(schema, id, class_id, doc)
-    ]
-    if findings:
-        raise refuse("the metamodel contradicts itself", findings, {})
+    # Definitions are read only after it is known that all they are read from has its form.
+    for check in (_check_form, _check):
+        findings = Findings()
+        for id, (class_id, doc) in docs.items():
+            for found in check(schema, id, class_id, doc):
+                findings.add(found)
+        if findings.told:
+            raise refuse("the metamodel contradicts itself", findings, {})
     return schema
 
 
@@ -135,8 +139,7 @@ def _entry(schema: Schema, id: int) -> Entry:
 
 def _number(ids: dict[Any, int], name: Any) -> int:
     if not isinstance(name, str) or name not in ids:
-        shown = str(name)[:80]
-        raise Incorrect("metamodel.dangling", f"{shown!r} is not defined here", hint=_HINT)
+        raise Incorrect("metamodel.dangling", f"{quoted(name)} is not defined here", hint=_HINT)
     return ids[name]
 
 
@@ -154,6 +157,18 @@ def _raw(entry: Entry, ids: dict[Any, int], shapes: dict[str, dict[str, Any]]) -
                 raise Incorrect("metamodel.malformed", f"{slot} takes a list", hint=_HINT)
         doc[str(number)] = given
     return doc
+
+
+def _check_form(schema: Schema, id: int, class_id: int, doc: Doc) -> list[Finding]:
+    """Whether the slots that make a definition, which all metamodels share, hold such values."""
+    slots = schema.class_by_id(class_id).by_key
+    try:
+        for key, stored in doc.items():
+            if key in slots and int(key) < core.FIRST_FREE_ID:
+                _check_stored(schema, slots[key], stored)
+    except Problem as problem:
+        return [finding_of(problem, schema.ident_of(id))]
+    return []
 
 
 def _check(schema: Schema, id: int, class_id: int, doc: Doc) -> list[Finding]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sandbar.errors import Incorrect, Problem
 from sandbar.model.expressions import binding
-from sandbar.model.findings import Finding, finding_of, suggestion
+from sandbar.model.findings import Finding, Suggestion, finding_of
 from sandbar.model.patterns import Pattern
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class
@@ -90,7 +90,7 @@ def unknown_slot(cls: Class, name: str) -> Incorrect:
     return Incorrect(
         "slot.unknown",
         f"{cls.ident} has no slot {name[:80]}",
-        hint=suggestion(name, cls.slots, f"class.slots {cls.ident} lists its slots"),
+        hint=Suggestion(name, cls.slots, f"class.slots {cls.ident} lists its slots"),
     )
 
 

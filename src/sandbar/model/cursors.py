@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from sandbar.errors import Conflict, Incorrect
+from sandbar.model.values.refusals import plain
 from sandbar.model.values.scalars import MAX_REF
 
 
@@ -26,7 +27,7 @@ class Cursor(msgspec.Struct, frozen=True, array_like=True):
 def question_digest(*parts: Any) -> str:
     """A short name for a query, so that a cursor cannot be used with another one."""
     try:
-        text = msgspec.json.encode(parts, enc_hook=str, order="sorted")
+        text = msgspec.json.encode(parts, enc_hook=plain, order="sorted")
     except (ValueError, TypeError, RecursionError):
         return ""  # no such query was ever answered
     return hashlib.blake2b(text, digest_size=6).hexdigest()

@@ -9,6 +9,7 @@ from sandbar.errors import Incorrect
 from sandbar.keywords import parse_ident
 from sandbar.model.introspection import Introspection
 from sandbar.model.operations import Create, Operation, Update
+from sandbar.model.values.refusals import named
 
 _EXAMPLE = 'for example {"footwear/name": {"dt/range": "db.type/string"}}'
 
@@ -29,12 +30,13 @@ def definition_operations(
         for given, slots in definitions.items():
             if not isinstance(slots, Mapping):
                 raise Incorrect(
-                    "define.malformed", f"the definition of {given} is not an object", hint=_EXAMPLE
+                    "define.malformed",
+                    f"the definition of {named(given)} is not an object",
+                    hint=_EXAMPLE,
                 )
             ident = parse_ident(given)
             if ident in known[kind]:
                 operations.append(Update(entity=ident, set=dict(slots)))
             else:
-                named = {"db/ident": ident, **slots}
-                operations.append(Create(class_=kind, slots=named))
+                operations.append(Create(class_=kind, slots={"db/ident": ident, **slots}))
     return operations

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 
 from sandbar.errors import Incorrect, Problem
 from sandbar.model.documents import Doc
-from sandbar.model.findings import Finding, data_of, finding_of, suggestion
+from sandbar.model.findings import Finding, Findings, Suggestion
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import door_check
+from sandbar.model.values.refusals import named, quoted
 
 DEPTH_MAX = 8
 NODES_MAX = 200
@@ -81,13 +82,14 @@ def parse_filter(
     """The tree of a filter, or one refusal with everything that is wrong with it."""
     parser = _Parser(schema, resolve)
     node = parser.parse(where, cls, 0)
-    if parser.findings:
-        first = parser.findings[0]
+    findings = parser.findings
+    if findings.told:
+        first = findings.told[0]
         raise Incorrect(
             "filter.invalid",
-            f"{first.slot + ': ' if first.slot else ''}{first.message}",
-            hint="; ".join(dict.fromkeys(f.hint for f in parser.findings if f.hint)) or None,
-            data={"findings": data_of(parser.findings)},
+            f"{first.slot + ': ' if first.slot else ''}{first.message}{findings.and_more}",
+            hint="; ".join(findings.hints) or None,
+            data=findings.data(),
         )
     return node
 
@@ -96,12 +98,14 @@ class _Parser:
     def __init__(self, schema: Schema, resolve: Callable[[Any], int]) -> None:
         self.schema = schema
         self.resolve = resolve
-        self.findings: list[Finding] = []
+        self.findings = Findings()
         self.nodes = 0
+        self._below: dict[Class | None, frozenset[str]] = {}
 
     def parse(self, where: object, cls: Class | None, depth: int) -> Node:
         self.nodes += 1
-        if depth > DEPTH_MAX or self.nodes > NODES_MAX:
+        width = len(where) if isinstance(where, dict) else 0
+        if depth > DEPTH_MAX or self.nodes > NODES_MAX or width > NODES_MAX:
             raise Incorrect(
                 "filter.too-large",
                 f"a filter has at most {DEPTH_MAX} levels and {NODES_MAX} parts",
@@ -135,12 +139,11 @@ class _Parser:
     def _slot(self, name: Any, cls: Class | None) -> Property | None:
         try:
             property = self.schema.property_named(name)
-        except Problem as problem:
-            shown = name if isinstance(name, str) else repr(name)
-            candidates = self._slots_below(cls)
-            call = problem.hint if cls is None else f"class.slots {cls.ident} lists its slots"
-            hint = suggestion(name, candidates, call or "")
-            self._wrong("slot.unknown", f"there is no slot {shown[:80]}", shown[:80], hint)
+        except Problem:
+            asked = "schema.properties lists them"
+            call = asked if cls is None else f"class.slots {cls.ident} lists its slots"
+            meant = Suggestion(name, self._slots_below(cls), call)
+            self._wrong("slot.unknown", f"there is no slot {named(name)}", named(name), meant)
             return None
         if cls is not None and property.ident not in self._slots_below(cls):
             hint = f"class.slots {cls.ident} lists its slots"
@@ -152,15 +155,23 @@ class _Parser:
             return None
         return property
 
-    def _slots_below(self, cls: Class | None) -> set[str]:
+    def _slots_below(self, cls: Class | None) -> frozenset[str]:
+        known = self._below.get(cls)
+        if known is None:
+            known = self._below[cls] = self._find_slots_below(cls)
+        return known
+
+    def _find_slots_below(self, cls: Class | None) -> frozenset[str]:
         if cls is None:
-            return {self.schema.ident_of(id) for id in self.schema.property_ids}
+            return frozenset(self.schema.property_names)
         below = map(self.schema.class_by_id, self.schema.descendants(cls.id))
-        return {ident for kind in below for ident in kind.slots}
+        return frozenset(ident for kind in below for ident in kind.slots)
 
     @staticmethod
-    def _is_comparison(value: dict[str, Any]) -> bool:
-        return all("/" not in str(key) and key not in ("and", "or", "not") for key in value)
+    def _is_comparison(value: dict[Any, Any]) -> bool:
+        return not any(
+            isinstance(key, str) and ("/" in key or key in ("and", "or", "not")) for key in value
+        )
 
     def _through(self, property: Property, value: dict[str, Any], depth: int) -> Node:
         if not property.is_ref:
@@ -173,7 +184,7 @@ class _Parser:
         if op not in COMPARISONS:
             hint = f"use {', '.join(COMPARISONS)}"
             return self._wrong(
-                "filter.operator", f"unknown operator {str(op)[:80]!r}", property.ident, hint
+                "filter.operator", f"unknown operator {quoted(op)}", property.ident, hint
             )
         if op == "exists":
             if not isinstance(operand, bool):
@@ -195,7 +206,7 @@ class _Parser:
         try:
             door_check(operand)
         except Problem as problem:
-            self.findings.append(finding_of(problem, property.ident))
+            self.findings.note(problem, property.ident)
         return Compare(property, op, (), operand)
 
     def _operand(self, property: Property, message: str) -> Node:
@@ -213,11 +224,14 @@ class _Parser:
                 stored = self.resolve(value) if property.is_ref else property.kind.decode(value)
                 keys.append(property.kind.order_key(stored))
             except Problem as problem:
-                self.findings.append(finding_of(problem, property.ident))
+                self.findings.note(problem, property.ident)
         return Compare(property, op, tuple(keys))
 
-    def _wrong(self, code: str, message: str, slot: str | None, hint: str | None) -> Node:
-        self.findings.append(Finding(code=code, message=message, slot=slot, hint=hint))
+    def _wrong(
+        self, code: str, message: str, slot: str | None, hint: str | Suggestion | None
+    ) -> Node:
+        said = self.findings.hint(hint)
+        self.findings.add(Finding(code=code, message=message, slot=slot, hint=said))
         return EVERYTHING
 
 

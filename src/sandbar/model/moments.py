@@ -8,6 +8,7 @@ from typing import Protocol
 from sandbar import clock
 from sandbar.errors import Incorrect
 from sandbar.model.values import VALUE_TYPES
+from sandbar.model.values.refusals import named
 from sandbar.store.rows import State
 
 Moment = int | str | datetime
@@ -52,5 +53,5 @@ def _instant(moment: object) -> str:
 
 def _still_to_come(moment: int | str, now_t: int) -> Incorrect:
     return Incorrect(
-        "as-of.unknown", f"as-of {moment} has not happened", hint=f"the last t is {now_t}"
+        "as-of.unknown", f"as-of {named(moment)} has not happened", hint=f"the last t is {now_t}"
     )

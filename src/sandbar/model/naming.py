@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from sandbar.errors import Incorrect, NotFound
 from sandbar.keywords import parse_ident
 from sandbar.model import core
 from sandbar.model.checks import decode_slot
-from sandbar.model.findings import suggestion
+from sandbar.model.findings import Suggestion
 from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
 from sandbar.model.values import VALUE_TYPES
+from sandbar.model.values.refusals import named, quoted
 
 _KEYWORD = VALUE_TYPES["db.type/keyword"]
 _REF = VALUE_TYPES["db.type/ref"]
+
+_DEPTH_MAX = 8
 
 FINDERS = "entity.query and search.text find entities"
 _FINDERS = {
@@ -45,27 +49,50 @@ def as_id(given: Any) -> int | None:
     return None
 
 
-def as_key(schema: Schema, given: Any) -> tuple[Property, bytes]:
-    """The unique slot and key by which the caller names an entity."""
+def as_key(
+    schema: Schema, given: Any, find: Callable[[Any], int] | None = None
+) -> tuple[Property, bytes]:
+    """The unique slot and key by which the caller names an entity.
+
+    The value of a slot that refers to another entity names that one, for somebody to `find`.
+    """
     if isinstance(given, str):
         ident = schema.property_by_id(core.IDENT)
         return ident, _KEYWORD.index_key(parse_ident(given))
     if isinstance(given, dict) and len(given) == 1:
         name, value = next(iter(given.items()))
-        property = schema.property_named(name)
-        if property.unique is None:
-            raise Incorrect(
-                "reference.not-unique", f"{property.ident} is not unique", hint="use entity.query"
-            )
-        if property.is_ref:
-            raise Incorrect(
-                "reference.malformed", "look up by a value, not by a reference", hint="use the id"
-            )
-        return property, lookup_key(property, decode_slot(property, value, _no_reference))
+        property = looked_up_by(schema, name, value)
+
+        def target_of(target: Any, slot: Property) -> int:
+            if find is None:
+                raise Incorrect(
+                    "reference.malformed",
+                    "look up by a value, not by a reference",
+                    hint="use the id",
+                )
+            return find(target)
+
+        return property, lookup_key(property, decode_slot(property, value, target_of))
     raise Incorrect(
         "reference.malformed",
-        f"{str(given)[:80]!r} does not name an entity",
+        f"{quoted(given)} does not name an entity",
         hint="use an id, an ident such as zorp/Boot, or {slot: value} of a unique slot",
+    )
+
+
+def looked_up_by(schema: Schema, name: Any, value: Any) -> Property:
+    """The unique slot of that name; refuses a value that names another, and so on without end."""
+    property = schema.property_named(name)
+    if property.unique is None:
+        raise Incorrect(
+            "reference.not-unique", f"{property.ident} is not unique", hint="use entity.query"
+        )
+    for _ in range(_DEPTH_MAX):
+        if not isinstance(value, dict) or len(value) != 1:
+            return property
+        value = next(iter(value.values()))
+    raise Incorrect(
+        "reference.malformed", f"names have at most {_DEPTH_MAX} levels", hint="use the id"
     )
 
 
@@ -82,7 +109,7 @@ def resolve(finder: Finder, schema: Schema, given: Any, as_of: int | None) -> in
     id = as_id(given)
     if id is not None:
         return id
-    property, key = as_key(schema, given)
+    property, key = as_key(schema, given, lambda other: resolve(finder, schema, other, as_of))
     if as_of is None:
         found = finder.find(property.id, key)
     else:
@@ -103,7 +130,7 @@ def resolve_ever(finder: Rememberer, schema: Schema, given: Any) -> int:
     id = as_id(given)
     if id is not None:
         return id
-    property, key = as_key(schema, given)
+    property, key = as_key(schema, given, lambda other: resolve_ever(finder, schema, other))
     found = finder.find(property.id, key)
     former = found[0] if found else finder.former(property.id, key)
     if former is None:
@@ -113,19 +140,24 @@ def resolve_ever(finder: Rememberer, schema: Schema, given: Any) -> int:
 
 def unknown_entity(schema: Schema, given: Any, slot: Property | None = None) -> NotFound:
     """The error for a name that names nothing, be it the value of a slot."""
-    shown = str(given)[:80]
     return NotFound(
         "entity.unknown",
-        f"there is no entity {shown}",
-        hint=suggestion(given, schema.idents, FINDERS if slot is None else finders_for(slot)),
-        data={"entity": shown},
+        f"there is no entity {named(given)}",
+        hint=Suggestion(given, schema.idents, FINDERS if slot is None else finders_for(slot)),
+        data={"entity": named(given)},
     )
+
+
+def ident_or_temp(name: str, temps: Iterable[str]) -> str:
+    """The ident that a text is, if it is no temporary id, which it may have been meant to be."""
+    try:
+        return parse_ident(name)
+    except Incorrect as problem:
+        hint = f"{problem.hint}; or the temp of another operation of this transaction"
+        near = Suggestion(name, temps, hint)
+        raise Incorrect(problem.code, problem.message, hint=near) from None
 
 
 def finders_for(slot: Property) -> str:
     """What a hint says when the value of a slot names nothing."""
     return _FINDERS.get(slot.id, FINDERS)
-
-
-def _no_reference(given: Any, property: Property) -> int:
-    raise Incorrect("reference.malformed", f"{property.ident} is no reference")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any, Literal
 
 import msgspec
 
 from sandbar.errors import Incorrect
-from sandbar.model.findings import Finding, data_of, did_you_mean
-from sandbar.model.plain_words import said_plainly, what_it_takes
+from sandbar.model.findings import Finding, Findings, Suggestion
+from sandbar.model.plain_words import UNREADABLE, said_plainly, what_it_takes
+from sandbar.model.values.refusals import named, quoted
 
 OPERATIONS_MAX = 10_000
 BYTES_MAX = 4 * 1024 * 1024
@@ -129,35 +131,41 @@ def parse_operations(given: Sequence[Any]) -> list[Operation]:
             else _unnumbered(msgspec.convert(op, type=Operation))
             for op in given
         ]
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise malformed_operations(list(_findings(given)), _HINT) from error
+    except UNREADABLE as error:
+        raise malformed_operations(_findings(given), _HINT) from error
 
 
-def malformed_operations(findings: list[Finding], otherwise: str | None = None) -> Incorrect:
+def malformed_operations(findings: Findings, otherwise: str | None = None) -> Incorrect:
     """The refusal of operations, with all that is wrong; each finding says which one it is about.
 
     What there is to say if the findings have no hint is the hint `otherwise`.
     """
-    more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
-    hints = dict.fromkeys(finding.hint for finding in findings if finding.hint)
+    first = findings.told[0]
+    where = "operations" if first.at is None else f"operations[{first.at}]"
     return Incorrect(
         "operations.malformed",
-        f"operations[{findings[0].at}]: {findings[0].message}{more}",
-        hint="; ".join(hints) or otherwise,
-        data={"findings": data_of(findings)},
+        f"{where}: {first.message}{findings.and_more}",
+        hint="; ".join(findings.hints) or otherwise,
+        data=findings.data(),
     )
 
 
-def _findings(given: Sequence[Any]) -> Iterator[Finding]:
+def _findings(given: Sequence[Any]) -> Findings:
     """Everything about the shape of operations that cannot be read."""
+    findings = Findings()
     for at, op in enumerate(given):
         if isinstance(op, Operation):
             continue
         for message, hint in _faults(op):
-            yield Finding(code="operation.malformed", message=message, hint=hint, at=at)
+            said = findings.hint(hint)
+            found = Finding(code="operation.malformed", message=message, hint=said, at=at)
+            findings.add(found)
+    if not findings.told:
+        findings.add(Finding(code="operation.malformed", message="they are plain JSON", hint=_HINT))
+    return findings
 
 
-def _faults(op: object) -> Iterator[tuple[str, str | None]]:
+def _faults(op: object) -> Iterator[tuple[str, str | Suggestion | None]]:
     """What is wrong with one operation, in plain words."""
     if not isinstance(op, dict):
         yield "an operation is an object", _HINT
@@ -165,24 +173,30 @@ def _faults(op: object) -> Iterator[tuple[str, str | None]]:
     name = op.get("op")
     kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        what = "op is missing" if name is None else f"there is no op {str(name)[:80]!r}"
+        what = "op is missing" if name is None else f"there is no op {quoted(name)}"
         yield what, f"op is one of {', '.join(_KINDS)}"
         return
-    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
-    fields.pop("id", None)
+    fields = _fields_of(kind)
     takes = f"{name} takes {', '.join(fields)}"
     for key in op:
         if key != "op" and key not in fields:
-            yield f"{name} takes no {str(key)[:80]}", did_you_mean(key, fields) or takes
+            yield f"{name} takes no {named(key)}", Suggestion(key, fields, takes)
     for key, field in fields.items():
         if key in op:
             try:
                 msgspec.convert(op[key], field.type)
-            except (msgspec.ValidationError, RecursionError) as error:
+            except UNREADABLE as error:
                 words = what_it_takes(field.type)
                 yield said_plainly(key, error), f"{key} is {words}" if words else takes
         elif field.required:
             yield f"{name} needs {key}", takes
+
+
+@cache
+def _fields_of(kind: type[msgspec.Struct]) -> dict[str, msgspec.structs.FieldInfo]:
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    fields.pop("id", None)
+    return fields
 
 
 def _unnumbered(op: Operation) -> Operation:

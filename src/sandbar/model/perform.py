@@ -14,7 +14,7 @@ from sandbar.model.checks import VALUES_MAX, fixed_class, problems_of, refuse_tw
 from sandbar.model.deletion import delete_entity
 from sandbar.model.documents import exact
 from sandbar.model.drafts import Draft, Hashed, conflict_if_moved, core_is_immutable, ident_of
-from sandbar.model.findings import Finding, finding_of, refuse
+from sandbar.model.findings import Finding, Findings, refuse
 from sandbar.model.forms import require_formed
 from sandbar.model.migrating import migrate_instances
 from sandbar.model.naming import FINDERS
@@ -37,7 +37,7 @@ class _Performance:
     def __init__(self, unit: Unit, operations: Sequence[Operation]) -> None:
         self.unit = unit
         self.operations = operations
-        self.findings: list[Finding] = []
+        self.findings = Findings()
         self.outcomes: list[Outcome | None] = [None] * len(operations)
         self.ids: dict[int, tuple[Class, int, bool]] = {}
         self.announced: set[int] = set()
@@ -66,35 +66,32 @@ class _Performance:
         return [outcome for outcome in self.outcomes if outcome is not None]
 
     def _refuse_if_wrong(self, late: list[tuple[int, Finding]]) -> None:
-        named = {(finding.at, finding.slot) for finding in self.findings}
-        for id, found in late:
-            at = self._operation_on(id)
-            if (at, found.slot) not in named:
-                self.findings.append(msgspec.structs.replace(found, at=at))
-                self._kinds.add(Incorrect)
-        if not self.findings:
+        findings = self.findings
+        if not late and not findings.told:
             return
-        refusal = refuse("the write is invalid", self.findings, self._classes)
+        named = set(findings.places)
+        made = {id: at for at, (_, id, _) in reversed(self.ids.items())}
+        for id, found in late:
+            at = made.get(id, self.about.get(id)) if len(self.operations) > 1 else None
+            if (at, found.slot) not in named:
+                findings.add(msgspec.structs.replace(found, at=at))
+                self._kinds.add(Incorrect)
+        refusal = refuse("the write is invalid", findings, self._classes)
         first = self._only
-        if first is not None and (len(self.findings) == 1 or self._kinds == {Conflict}):
+        if first is not None and (findings.count == 1 or self._kinds == {Conflict}):
             # One problem alone keeps its category, and several conflicts are still a conflict.
-            slot = self.findings[0].slot
+            slot = findings.told[0].slot
             message = f"{slot}: {first.message}" if slot else first.message
             data = first.data | refusal.data
             raise type(first)(first.code, message, hint=refusal.hint, data=data)
         raise refusal
 
-    def _operation_on(self, id: int) -> int | None:
-        """Which of several operations was about this entity."""
-        if len(self.operations) == 1:
-            return None
-        return next((at for at, (_, made, _) in self.ids.items() if made == id), self.about.get(id))
-
     def _note(self, problem: Problem, slot: str | None, at: int) -> None:
         self._only = self._only or problem
         self._kinds.add(type(problem))
         several = at if len(self.operations) > 1 else None
-        self.findings += [finding_of(one, slot, several) for one in problems_of(problem)]
+        for one in problems_of(problem):
+            self.findings.note(one, slot, several)
 
     # --- announcing --------------------------------------------------------------------------
 
@@ -355,8 +352,12 @@ class _Performance:
         for name, given in slots.items():
             property = known.get(name)
             if property is None:
-                if name.removeprefix(":") == "dt/type":
+                plain = name.removeprefix(":")
+                if plain == "dt/type":
                     self._check_type(at, cls, given)
+                    continue
+                if self.findings.is_full and plain not in known:
+                    self.findings.count += 1
                     continue
                 try:
                     property = self.unit.slot_of(cls, name)
@@ -368,7 +369,7 @@ class _Performance:
         return pairs
 
     def _check_type(self, at: int, cls: Class, given: Any) -> None:
-        if str(given).removeprefix(":") != cls.ident:
+        if not isinstance(given, str) or given.removeprefix(":") != cls.ident:
             self._note(fixed_class(cls), "dt/type", at)
 
     def _combine(

@@ -8,6 +8,9 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+# What the decoder raises, also for what is no JSON at all: lone surrogates, types of Python.
+UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeError, AttributeError)
+
 _WORDS = {
     "str": "text",
     "int": "a whole number",
@@ -26,6 +29,8 @@ def said_plainly(name: str, error: Exception) -> str:
     """One sentence about a value, which begins with its name and the place in it."""
     if isinstance(error, RecursionError):
         return f"{name}: too deeply nested"
+    if not isinstance(error, msgspec.MsgspecError):
+        return f"{name}: this is no JSON"
     text = str(error)
     place = _PLACE.search(text)
     if place is not None:

@@ -17,7 +17,7 @@ from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cu
 from sandbar.model.documents import Doc, read_doc
 from sandbar.model.drives import Drive, choose_drive
 from sandbar.model.filters import EVERYTHING, Evaluator, Node, parse_filter
-from sandbar.model.findings import data_of, finding_of
+from sandbar.model.findings import Findings, data_of
 from sandbar.model.hiding import hidden_ids
 from sandbar.model.naming import unknown_entity
 from sandbar.model.properties import Property
@@ -112,22 +112,26 @@ def _all_of(wrong: list[Wrong]) -> Problem:
     """One problem as it is, several as one."""
     if len(wrong) == 1:
         return wrong[0][1]
-    findings: list[dict[str, Any]] = []
+    findings = Findings()
+    arguments: list[str] = []
     for argument, problem in wrong:
-        found = problem.data.get("findings") or data_of([finding_of(problem, None)])
-        findings += [{"argument": argument, **one} for one in found]
-    hints = dict.fromkeys(problem.hint for _, problem in wrong if problem.hint)
+        had = len(findings.told)
+        findings.adopt(problem)
+        arguments += [argument] * (len(findings.told) - had)
+    told = zip(arguments, data_of(findings.told), strict=True)
+    about = {"findings": [{"argument": argument, **one} for argument, one in told]}
     return Incorrect(
         "query.invalid",
-        f"the query is wrong: {wrong[0][1].message} (and {len(findings) - 1} more)",
-        hint="; ".join(hints),
-        data={"findings": findings},
+        f"the query is wrong: {wrong[0][1].message}{findings.and_more}",
+        hint="; ".join(findings.hints),
+        data=findings.data() | about,
     )
 
 
 def _unordered(property: Property) -> Unsupported:
     hint = "order by an indexed slot with one value; class.describe shows which are indexed?"
-    if not property.many and property.kind.indexable and not property.inverse_of:
+    can_be = not (property.many or property.inverse_of or property.secret)
+    if can_be and property.kind.indexable:
         hint += f"; schema.define makes {property.ident} one (dt/indexed?), which takes an admin"
     return Unsupported("query.order", f"{property.ident} cannot be ordered by", hint=hint)
 
@@ -300,11 +304,17 @@ class _Walk:
         lacks.sort(key=lambda row: row.id)
         line = [(0, key, row) for key, row in has] + [(1, b"", row) for row in lacks]
         if start != _START:
-            places = [_Stop(phase, key, row.id) for phase, key, row in line]
-            line = line[places.index(start) + 1 :] if start in places else []
+            line = [one for one in line if self._is_after(start, *one)]
         page = line[:limit]
         stop = _Stop(page[-1][0], page[-1][1], page[-1][2].id) if len(line) > limit else None
         return [row for _, _, row in page], stop
+
+    def _is_after(self, start: _Stop, phase: int, key: bytes, row: Found) -> bool:
+        """Whether a row comes after a place, where none may stand any more: it can be purged."""
+        if phase != start.phase or phase == 1:
+            return (phase, row.id) > (start.phase, start.id)
+        here, there = (key, row.id), (start.key, start.id)
+        return here < there if self.descending else here > there
 
     # --- looking things up -------------------------------------------------------------------
 

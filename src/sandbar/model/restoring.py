@@ -55,7 +55,7 @@ def named_ever(unit: Unit, given: Any) -> int:
     try:
         return unit.resolve(given)
     except NotFound:
-        property, key = as_key(unit.schema, given)
+        property, key = as_key(unit.schema, given, unit.resolve)
         _flush(unit.tx)
         former = unit.tx.hindsight().former(property.id, key)
         if former is None:

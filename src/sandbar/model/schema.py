@@ -15,9 +15,10 @@ from sandbar.errors import NotFound
 from sandbar.model import core
 from sandbar.model.documents import Doc
 from sandbar.model.expressions import Expression, compile_expression
-from sandbar.model.findings import suggestion
+from sandbar.model.findings import Suggestion
 from sandbar.model.properties import Property
 from sandbar.model.values import VALUE_TYPES
+from sandbar.model.values.refusals import named
 from sandbar.store.pieces import Pair
 
 MetaDocs = Mapping[int, tuple[int, Doc]]  # id to class and document
@@ -225,10 +226,20 @@ class Schema:
         properties = map(self.property_by_id, self.property_ids)
         return frozenset(property.ident for property in properties if property.secret)
 
-    @property
+    @cached_property
     def idents(self) -> list[str]:
         """The names of all classes and properties."""
         return list(self._names)
+
+    @cached_property
+    def class_names(self) -> list[str]:
+        """The names of all classes."""
+        return list(map(self.ident_of, self.class_ids))
+
+    @cached_property
+    def property_names(self) -> list[str]:
+        """The names of all properties."""
+        return list(map(self.ident_of, self.property_ids))
 
     def id_named(self, ident: str) -> int | None:
         """The class or property of that name."""
@@ -276,9 +287,9 @@ class Schema:
             return found
         raise NotFound(
             "class.unknown",
-            f"there is no class {_shown(name)}",
-            hint=suggestion(name, map(self.ident_of, self.class_ids), "schema.classes lists them"),
-            data={"class": _shown(name)},
+            f"there is no class {named(name)}",
+            hint=Suggestion(name, self.class_names, "schema.classes lists them"),
+            data={"class": named(name)},
         )
 
     def class_if_known(self, name: object) -> Class | None:
@@ -295,11 +306,9 @@ class Schema:
             return self.property_by_id(id)
         raise NotFound(
             "property.unknown",
-            f"there is no property {_shown(name)}",
-            hint=suggestion(
-                name, map(self.ident_of, self.property_ids), "schema.properties lists them"
-            ),
-            data={"property": _shown(name)},
+            f"there is no property {named(name)}",
+            hint=Suggestion(name, self.property_names, "schema.properties lists them"),
+            data={"property": named(name)},
         )
 
     def descendants(self, id: int) -> list[int]:
@@ -354,7 +363,3 @@ class Schema:
         if isinstance(name, int) and not isinstance(name, bool) and name in self.docs:
             return name
         return None
-
-
-def _shown(name: object) -> str:
-    return name[:80] if isinstance(name, str) else repr(name)[:80]

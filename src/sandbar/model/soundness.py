@@ -53,7 +53,7 @@ def check_definition(
         return
     property = schema.property_by_id(id)
     for wrong in _contradictions(schema, property):
-        raise Incorrect("property.contradiction", f"{property.ident}: {wrong}", hint=wrong)
+        raise Incorrect("property.contradiction", "its slots contradict each other", hint=wrong)
     _ = property.pattern, property.allowed_keys
     _check_bounds(property)
     for wrong in _impossible(property):
@@ -105,7 +105,7 @@ def _check_bounds(property: Property) -> None:
         elif type(bound) is not int or bound < 0:
             raise Incorrect(
                 "property.bounds",
-                f"{property.ident}: the bounds of text are numbers of characters",
+                "the bounds of text are numbers of characters",
                 hint='for example {"dt/min": 1, "dt/max": 80}',
             )
 

@@ -24,11 +24,12 @@ from sandbar.model.drafts import Draft, Hashed, Misfits, SecretNotHashed
 from sandbar.model.forms import Forms, changed_forms, drop, reform
 from sandbar.model.guarding import Guard, ask
 from sandbar.model.handover import change_of, creation_of
-from sandbar.model.naming import FINDERS, lookup_key, unknown_entity
+from sandbar.model.naming import FINDERS, ident_or_temp, looked_up_by, lookup_key, unknown_entity
 from sandbar.model.patterns import Matching, Pattern
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
+from sandbar.model.values.refusals import quoted
 from sandbar.store.pieces import Pair
 from sandbar.store.plan import Transaction
 
@@ -154,7 +155,7 @@ class Unit:
             return self._resolve_lookup(*next(iter(given.items())))
         raise Incorrect(
             "reference.malformed",
-            f"{str(given)[:80]!r} does not name an entity",
+            f"{quoted(given)} does not name an entity",
             hint="use an id, an ident such as zorp/Boot, or {slot: value} of a unique slot",
         )
 
@@ -167,23 +168,19 @@ class Unit:
         known = self.schema.id_named(name)
         if known is not None and known not in self.drafts:
             return known
-        ident = parse_ident(name)
+        ident = ident_or_temp(name, self.temps)
         found = self.holders(self.schema.property_by_id(core.IDENT), KEYWORD.index_key(ident))
         if not found:
             raise unknown_entity(self.schema, ident, property)
         return found[0]
 
     def _resolve_lookup(self, slot: Any, value: Any) -> int:
-        property = self.schema.property_named(slot)
-        if property.unique is None:
-            raise Incorrect(
-                "reference.not-unique", f"{property.ident} is not unique", hint="use entity.query"
-            )
+        property = looked_up_by(self.schema, slot, value)
         stored = decode_slot(property, value, self.resolve, self.match)
         for id in self.holders(property, lookup_key(property, stored)):
             if self.shows(id):
                 return id
-        what = f"no entity has {property.ident} = {str(value)[:80]!r}"
+        what = f"no entity has {property.ident} = {quoted(value)}"
         raise NotFound("entity.unknown", what, hint=FINDERS)
 
     # --- changing ----------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from sandbar.model.searching import Search, search_page
 from sandbar.model.secrets import ATTEMPTS_MAX, hash_secrets, schema_moving, with_hashed_secrets
 from sandbar.model.unit import Unit
 from sandbar.model.values import door_check
+from sandbar.model.values.refusals import plain
 from sandbar.model.waiting import outcome_of
 from sandbar.store.answer import Answer
 from sandbar.store.api import NOTHING_WANTED, Store, Transaction
@@ -345,7 +346,7 @@ def _check_text(name: str, text: object, most: int) -> None:
 
 def _plain(value: Any) -> str:
     """How values that are not JSON enter a digest; a secret must not, not even hashed."""
-    return "a secret" if isinstance(value, Hashed) else str(value)
+    return "a secret" if isinstance(value, Hashed) else plain(value)
 
 
 def _digest(operations: list[Operation], asked: Any, *, is_kept: bool) -> str:

@@ -71,12 +71,25 @@ def available_packs(*, for_tests: bool = False) -> list[Manifest]:
     return built_in + [_manifest(installed_folder(name)) for name in installed_packs()]
 
 
+def _is_pack(folder: Traversable) -> bool:
+    try:
+        return folder.joinpath("pack.json").is_file()
+    except OSError:  # such as a name that is too long for a file
+        return False
+
+
 def read_pack(pack: str | Path) -> Pack:
     """A built-in or installed pack by name, or any folder by its path."""
     known = {*built_in_packs(for_tests=True), *installed_packs()}
     is_known = isinstance(pack, str) and pack in known
+    if not isinstance(pack, str | Path):
+        raise NotFound(
+            "pack.unknown",
+            "a pack is named by text or by the path of its folder",
+            hint=f"built in: {', '.join(built_in_packs())}",
+        )
     folder = _known_folder(str(pack)) if is_known else Path(pack)
-    if not folder.joinpath("pack.json").is_file():
+    if not _is_pack(folder):
         raise NotFound(
             "pack.unknown",
             f"there is no pack {str(pack)[:200]}",

@@ -226,4 +226,6 @@ def _given_up(error: BaseException | None) -> Problem:
     """Why the transaction is gone: the work may have been told."""
     if isinstance(error, Interrupted):
         return error
-    return Unavailable("store.rolled-back", "the database gave up the whole transaction")
+    return Unavailable(
+        "store.rolled-back", "the database gave up the whole transaction", hint="retry"
+    )

@@ -84,7 +84,7 @@ class OpenStore(ABC):
 
     def _require_open(self) -> None:
         if self._closed:
-            raise Unavailable("store.closed", "this database has been closed")
+            raise Unavailable("store.closed", "this database has been closed", hint="open it again")
         self._home.require()
 
     def _committed(self, ws: int, t: int) -> None:

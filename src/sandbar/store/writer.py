@@ -90,7 +90,9 @@ class Writer:
         refuse_on_writer()
         with self._condition:
             if self._closing:
-                raise Unavailable("store.closed", "this database has been closed")
+                raise Unavailable(
+                    "store.closed", "this database has been closed", hint="open it again"
+                )
             queue = self._queues.get(ws)
             if queue is None:
                 queue = self._queues[ws] = deque()

@@ -9,8 +9,16 @@ import msgspec
 from msgspec import inspect
 
 from sandbar.errors import Incorrect, Problem
+from sandbar.model import (
+    FINDINGS_MAX,
+    SUGGESTIONS_MAX,
+    UNREADABLE,
+    did_you_mean,
+    said_plainly,
+    shown,
+    what_it_takes,
+)
 from sandbar.model import Finding as SlotFinding
-from sandbar.model import did_you_mean, said_plainly, what_it_takes
 
 _SHOWN_MAX = 80
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
@@ -58,7 +66,7 @@ class Reader:
         """The arguments as a struct; raises `arguments.invalid` with all that is wrong."""
         try:
             read = msgspec.convert(given, self._kind)
-        except (msgspec.ValidationError, RecursionError):
+        except UNREADABLE:
             return self._read_carefully(given)
         for attribute, _ in self._mixed:
             value = getattr(read, attribute)
@@ -83,7 +91,7 @@ class Reader:
                 continue
             try:
                 values[name] = self._value(name, field, named[name])
-            except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
+            except UNREADABLE as error:
                 findings.append(self._mistyped(name, error))
         if findings:
             raise invalid(findings)
@@ -93,11 +101,12 @@ class Reader:
         """What was given, under our names."""
         named: dict[str, Any] = {}
         for key, value in given.items():
-            spelling = str(key).removeprefix(":")
+            spelling = (key if isinstance(key, str) else shown(key)).removeprefix(":")
             name = self._spellings.get(spelling) or self._spellings.get(spelling.replace("_", "-"))
             if name is None:
                 if not self._is_open:
-                    findings.append(self._unknown(spelling[:_SHOWN_MAX]))
+                    is_guessed = len(findings) < SUGGESTIONS_MAX
+                    findings.append(self._unknown(spelling[:_SHOWN_MAX], is_guessed=is_guessed))
             elif name in named:
                 findings.append(
                     Finding(
@@ -130,13 +139,13 @@ class Reader:
             hint=f"give {name}: {self._descriptions[name]}",
         )
 
-    def _unknown(self, spelling: str) -> Finding:
+    def _unknown(self, spelling: str, *, is_guessed: bool) -> Finding:
         takes = ", ".join(self._fields)
         return Finding(
             argument=spelling,
             code="argument.unknown",
             message=f"there is no argument {spelling}",
-            hint=did_you_mean(spelling, self._spellings)
+            hint=(did_you_mean(spelling, self._spellings) if is_guessed else None)
             or (f"the arguments are {takes}" if takes else "this verb takes no arguments"),
         )
 
@@ -161,12 +170,16 @@ def ordered_fields(kind: type[msgspec.Struct]) -> list[msgspec.structs.FieldInfo
 def invalid(findings: list[Finding]) -> Incorrect:
     """The error that carries all findings about arguments."""
     more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
-    hints = dict.fromkeys(finding.hint for finding in findings if finding.hint)
+    told = findings[:FINDINGS_MAX]
+    hints = dict.fromkeys(finding.hint for finding in told if finding.hint)
+    data: dict[str, Any] = {"findings": [msgspec.to_builtins(finding) for finding in told]}
+    if len(findings) > len(told):
+        data["left-out"] = len(findings) - len(told)
     return Incorrect(
         "arguments.invalid",
         f"the arguments are wrong: {findings[0].message}{more}",
         hint="; ".join(hints) or None,
-        data={"findings": [msgspec.to_builtins(finding) for finding in findings]},
+        data=data,
     )
 
 

@@ -38,6 +38,21 @@ def shown(value: object) -> str:
     return f"a Python {type(value).__name__[:40]}"
 
 
+def named(value: object) -> str:
+    """A name as it is, if it can be one, or what came in its place."""
+    return value[:MAX_ECHO] if isinstance(value, str) else shown(value)
+
+
+def quoted(value: object) -> str:
+    """A text in quotes, or what came in its place."""
+    return _cut(value) if isinstance(value, str) else shown(value)
+
+
+def plain(value: object) -> str:
+    """What stands in a digest for a value that is not JSON: the whole of a text, or what it is."""
+    return str.__str__(value) if isinstance(value, str) else shown(value)
+
+
 def _cut(text: str) -> str:
     quoted = repr(text[:MAX_ECHO])  # repr escapes whatever does not print, lone surrogates included
     whole = len(text) <= MAX_ECHO and len(quoted) <= MAX_ECHO

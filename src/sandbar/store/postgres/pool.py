@@ -132,7 +132,7 @@ class Pool:
 
     def _borrow(self, ws: int | None) -> _Lent:
         if self._closed:
-            raise Unavailable("store.closed", "this database has been closed")
+            raise Unavailable("store.closed", "this database has been closed", hint="open it again")
         self._home.require()
         if not self._has_turn():
             raise Unavailable(

@@ -192,7 +192,9 @@ class PostgresSession(PostgresReads):
             self._find_out(error)
         else:
             if outcome != "COMMIT":
-                raise Unavailable("store.rolled-back", "the database gave up the transaction")
+                raise Unavailable(
+                    "store.rolled-back", "the database gave up the transaction", hint="retry"
+                )
 
     def rollback(self) -> None:
         """Give up, if there is anything left to give up."""

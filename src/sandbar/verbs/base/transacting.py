@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from sandbar.errors import Incorrect
-from sandbar.model import Finding, Outcome, Receipt, malformed_operations
+from sandbar.model import Finding, Findings, Outcome, Receipt, malformed_operations
 from sandbar.verbs.answers import Answer
 from sandbar.verbs.base.writing import slots_of_entity
 from sandbar.verbs.catalogue import Example, Verb
@@ -70,8 +70,8 @@ def _beside_the_malformed(
 ) -> Incorrect:
     """If some operations cannot be read, the others are tried out, to tell it all."""
     found = list(problem.data.get("findings", []))
-    if problem.code != "operations.malformed" or not found:
-        return problem
+    if problem.code != "operations.malformed" or not found or "left-out" in problem.data:
+        return problem  # there is nothing to add, or more than enough already
     unread = {finding["at"] for finding in found}
     others = [at for at in range(len(operations)) if at not in unread]
     # What refers to something that an unread operation would make is not to blame.
@@ -83,7 +83,10 @@ def _beside_the_malformed(
         if not any(name.search(finding["message"]) for name in made)
     ]
     found.sort(key=lambda finding: (finding["at"] not in unread, finding["at"]))
-    return malformed_operations(msgspec.convert(found, list[Finding]), problem.hint)
+    findings = Findings()
+    for one in msgspec.convert(found, list[Finding]):
+        findings.add(one)
+    return malformed_operations(findings, problem.hint)
 
 
 def _names_made(operation: dict[str, Any]) -> Iterator[str]:
