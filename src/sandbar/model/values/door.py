@@ -31,8 +31,12 @@ def door_check(value: object, *, max_bytes: int = MAX_BYTES, max_depth: int = MA
     for _ in range(max_depth + 1):
         below: list[object] = []
         for item in level:
-            if type(item) is list or type(item) is dict:
-                # charged before the children are kept: shared lists may stand for 3**40 nodes
+            # Charged before the children are kept: shared lists may stand for 3**40 nodes.
+            if type(item) is list:
+                room -= 2 * len(item)
+                if room >= 0:
+                    below += item
+            elif type(item) is dict:
                 room -= 2 * len(item)
                 if room >= 0:
                     room -= _open(item, below)
@@ -86,11 +90,8 @@ def _check_scalar(item: object) -> int:
     return 0
 
 
-def _open(item: list[object] | dict[object, object], below: list[object]) -> int:
+def _open(item: dict[object, object], below: list[object]) -> int:
     """Put the children below; the bytes that the keys take."""
-    if isinstance(item, list):
-        below.extend(item)
-        return 0
     below.extend(item.values())
     size = 0
     for key in item:
