@@ -36,17 +36,19 @@ def decode_slot(
     try:
         return distinct(property, [_decode_one(property, item, resolve, match) for item in rest])
     except Problem as first:
-        found = [first, *_problems(property, rest, resolve, match)]
-        raise _SeveralWrong(found) if len(found) > 1 else first from None
+        others = list(_problems(property, rest, resolve, match))
+        if not others:
+            raise
+        hint = first.late_hint or first.hint
+        several = _SeveralWrong(first.code, first.message, hint=hint, data=first.data)
+        several.problems = [first, *others]
+        raise several from None
 
 
 class _SeveralWrong(Incorrect):
     """More than one value of a slot is wrong; it reads like the first of them."""
 
-    def __init__(self, problems: list[Problem]) -> None:
-        first = problems[0]
-        super().__init__(first.code, first.message, hint=first.hint, data=first.data)
-        self.problems = problems
+    problems: list[Problem]
 
 
 def problems_of(problem: Problem) -> list[Problem]:
