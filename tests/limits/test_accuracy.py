@@ -46,7 +46,7 @@ def check(every: list[list[Seen]], say: Say, at_least: int) -> None:
     for name, judgement in zip(plans(1.0), judgements, strict=True):
         say(f"{name}: {judgement}")
     everything = total(judgements)
-    assert everything.refused > everything.admitted / 20, "too little traffic to show anything"
+    assert everything.refused > everything.admitted / 50, "too little traffic to show anything"
     assert everything.admitted >= at_least
     assert everything.over_share <= SHARE_MAX, everything
     assert everything.under_share <= SHARE_MAX, everything
