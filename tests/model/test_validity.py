@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from sandbar import Database
 from sandbar.model import Judged, Walk
@@ -147,7 +148,7 @@ def overwrite(db: Database, docs: dict[int, dict[str, Any]]) -> None:
     """Put documents in place past everything that looks at them."""
     with db._store.snapshot(db.workspace._ws) as snapshot:
         rows = {row.id: row for row in snapshot.entities(list(docs))}
-    new = {id: row._replace(doc=msgspec.json.encode(docs[id]).decode()) for id, row in rows.items()}
+    new = {id: replace(row, doc=msgspec.json.encode(docs[id]).decode()) for id, row in rows.items()}
 
     def spoil(tx: Any) -> None:
         tx.attribute("test", None)

@@ -43,7 +43,9 @@ def _transacting(seed: int, oracle: Oracle) -> Work:
 def _compare_moment(snapshot: Snapshot, oracle: Oracle, t: int) -> None:
     for id in range(1, oracle.next_id + 1):
         thing, row = oracle.states[t].get(id), snapshot.entity_as_of(id, t)
-        assert (thing and thing[:3]) == (row and row[1:]), f"entity {id} as of {t}"
+        assert (thing and thing[:3]) == (row and (row.cls, row.t, row.doc)), (
+            f"entity {id} as of {t}"
+        )
     for property in PROPERTIES:
         for key in KEYS:
             assert snapshot.find_as_of(property, key, t) == oracle.find(property, key, t)

@@ -7,6 +7,8 @@ import sys
 import threading
 import time
 
+from msgspec.structs import replace
+
 from sandbar.store.api import Store
 from sandbar.store.scan import Between, Scan
 from tests.store.conftest import Place, new_workspace
@@ -37,7 +39,7 @@ def test_another_opening_sees_a_commit_at_its_next_call(
         assert row is not None
         assert (row.id, head.t) == (mine, 2 * turn - 1)
         write(other, ws, changing(mine, doc="changed"))
-        assert current(store, ws, mine) == row._replace(t=2 * turn, doc="changed")
+        assert current(store, ws, mine) == replace(row, t=2 * turn, doc="changed")
 
 
 def test_writers_of_two_openings_never_collide(store: Store, ws: int, place: Place) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
 
-class Head(NamedTuple):
+
+class Head(msgspec.Struct, frozen=True, gc=False):
     """Where a workspace stands: enough to notice that anything, or the schema, has changed."""
 
     t: int
@@ -23,7 +25,7 @@ class State(NamedTuple):
     instant_us: int
 
 
-class Row(NamedTuple):
+class Row(msgspec.Struct, frozen=True, gc=False):
     """An entity: its class, the t of its last change, its document."""
 
     id: int

@@ -94,12 +94,11 @@ def _versions(plan: Plan) -> Bindings:
 
 def _entities(plan: Plan) -> Bindings:
     living = [row for row in plan.rows.values() if row is not None]
-    ids, classes, ts, docs = _columns(living, 4)
     return {
-        "entity_ids": Longs(ids),
-        "entity_classes": Longs(classes),
-        "entity_ts": Longs(ts),
-        "entity_docs": Texts(docs),
+        "entity_ids": Longs(row.id for row in living),
+        "entity_classes": Longs(row.cls for row in living),
+        "entity_ts": Longs(row.t for row in living),
+        "entity_docs": Texts(row.doc for row in living),
         "gone_ids": Longs(id for id, row in plan.rows.items() if row is None),
     }
 

@@ -21,7 +21,7 @@ from sandbar.store.opened import OpenStore
 from sandbar.store.rows import Head, Row, Token
 from sandbar.store.scan import Key
 from sandbar.store.sqlite.buckets import MemoryBuckets
-from sandbar.store.sqlite.connection import open_reader, open_writer, translated
+from sandbar.store.sqlite.connection import open_reader, open_writer, problem_of, translated
 from sandbar.store.sqlite.erasure import scrub
 from sandbar.store.sqlite.examine import CLAIM, home_of_server
 from sandbar.store.sqlite.jobs import SqliteJobs
@@ -178,8 +178,10 @@ class SqliteStore(OpenStore):
 
     def _one_row(self, sql: str, bindings: tuple[Any, ...]) -> Any:
         connection = self._borrow()
-        with translated():
+        try:  # as `translated` does, in half a microsecond less
             row = connection.execute(sql, bindings).fetchone()
+        except apsw.Error as error:
+            raise problem_of(error) from error
         self._give_back(connection)
         return row
 
