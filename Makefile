@@ -6,6 +6,8 @@ WORKERS ?= 3
 IN_TURN := --dist loadgroup --no-loadscope-reorder
 BIN := .venv/bin
 CODE := $(wildcard src tests bench)
+# Tests start hundreds of programs: each would compile all of Sandbar anew, for a second.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help docs run test test-long check static format bench lock clean postgres nginx
 .DELETE_ON_ERROR:
