@@ -271,6 +271,32 @@ def test_a_search_walks_the_index_of_words(postgres_place: Place, installed_admi
     assert later["rows read in order"] == after["rows read in order"]
 
 
+_LIST = "ALTER INDEX sandbar.search_by_word SET (gin_pending_list_limit"
+
+
+@pytest.mark.parametrize("is_short", [True, False])
+def test_a_search_reads_little_of_what_others_have_just_written(
+    postgres_place: Place, installed_admin: str, is_short: bool
+) -> None:
+    store = postgres_place.open()
+    ws, other = new_workspace(store), new_workspace(store)
+    write(store, ws, saying("amber"))
+    with psycopg.connect(installed_admin, autocommit=True) as admin:
+        if not is_short:  # the control: the list is as long as PostgreSQL would have it
+            admin.execute(f"{_LIST} = 4096)")
+        for batch in range(20):
+            long = " ".join(f"w{batch}x{n}" for n in range(500))
+            write(store, other, saying(long))
+        explained = admin.execute(
+            "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)"
+            f" SELECT FROM sandbar.search WHERE words @@ '{ws}_amber'"
+        ).fetchone()
+        assert explained is not None
+        admin.execute(f"{_LIST} = 64)")
+    (plan,) = explained[0]
+    assert (plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"] < 20) is is_short
+
+
 def _once(admin: str, index: str, count: int) -> dict[str, int]:
     """The counts, as soon as an index was used so often."""
     deadline_s = clock.monotonic_s() + 20
