@@ -287,6 +287,7 @@ def test_a_search_reads_little_of_what_others_have_just_written(
         for batch in range(20):
             long = " ".join(f"w{batch}x{n}" for n in range(500))
             write(store, other, saying(long))
+        admin.execute("SET enable_seqscan = off")  # of a table so small it would read all
         explained = admin.execute(
             "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)"
             f" SELECT FROM sandbar.search WHERE words @@ '{ws}_amber'"

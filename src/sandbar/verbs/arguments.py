@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import inspect
@@ -41,25 +42,40 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     hint: str | None = None
 
 
+class _Tables(NamedTuple):
+    """What a reader has to know of the fields of a struct."""
+
+    fields: dict[str, msgspec.structs.FieldInfo]
+    compounds: dict[str, msgspec.json.Decoder[Any]]
+    descriptions: dict[str, str]
+    mixed: list[tuple[str, str]]  # a name or an object: no name begins with a brace
+
+
+@lru_cache(maxsize=1_000)  # the verbs of ours and of packs; whose are offered changes with packs
+def _tables_of(kind: type[msgspec.Struct]) -> _Tables:
+    """Made once: those of all our verbs take 20 ms."""
+    fields = {field.encode_name: field for field in ordered_fields(kind)}
+    compounds = {
+        name: decoder
+        for name, field in fields.items()
+        if (decoder := _compound_decoder(field.type)) is not None
+    }
+    descriptions = {name: _description(field) for name, field in fields.items()}
+    mixed = [
+        (field.name, name)
+        for name, field in fields.items()
+        if name not in compounds and _takes(field.type, inspect.DictType)
+    ]
+    return _Tables(fields, compounds, descriptions, mixed)
+
+
 class Reader:
-    """Turns the arguments of a call into a verb's struct. Its tables are made once per verb."""
+    """Turns the arguments of a call into a verb's struct."""
 
     def __init__(self, kind: type[msgspec.Struct], aliases: Mapping[str, str]) -> None:
         self._kind = kind
-        self._fields = {field.encode_name: field for field in ordered_fields(kind)}
+        self._fields, self._compounds, self._descriptions, self._mixed = _tables_of(kind)
         self._spellings = {name: name for name in self._fields} | dict(aliases)
-        self._compounds = {
-            name: decoder
-            for name, field in self._fields.items()
-            if (decoder := _compound_decoder(field.type)) is not None
-        }
-        self._descriptions = {name: _description(field) for name, field in self._fields.items()}
-        # An argument that may be a name or an object: no name begins with a brace.
-        self._mixed = [
-            (field.name, name)
-            for name, field in self._fields.items()
-            if name not in self._compounds and _takes(field.type, inspect.DictType)
-        ]
         self._is_open = not kind.__struct_config__.forbid_unknown_fields
 
     def __call__(self, given: Any) -> Any:
