@@ -16,7 +16,7 @@ from sandbar.projects import Item, RootedFolder
 from sandbar.scratch import Scratch
 from tests.conftest import Say
 
-_FEW, _MANY = 300, 3_000
+_FEW, _MANY = 300, 1_500
 _PER_NOTE_BYTES = 60
 
 
