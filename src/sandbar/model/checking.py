@@ -29,11 +29,14 @@ def check_touched(unit: Unit) -> list[tuple[int, Finding]]:
 def check_drafts(unit: Unit, ids: Iterable[int]) -> list[tuple[int, Finding]]:
     """Everything that is wrong with these drafts, each with the draft's id."""
     findings: list[tuple[int, Finding]] = []
+    drafts, class_of_id = unit.drafts, unit.schema.class_of_id
     for id in sorted(ids):
-        draft = unit.drafts[id]
-        cls = unit.schema.class_of_id(draft.class_id)
+        draft = drafts[id]
+        cls = class_of_id(draft.class_id)
         if draft.doc is not None and cls is not None:
-            findings += [(id, found) for found in _check(unit, draft, cls, draft.doc)]
+            wrong = _check(unit, draft, cls, draft.doc)
+            if wrong:
+                findings += [(id, found) for found in wrong]
         elif draft.doc is not None:
             unit.touched.add(id)  # to be checked as soon as its class is one again
     return findings

@@ -187,14 +187,15 @@ def _affected(old: Schema, new: Schema) -> Iterator[Affected]:
     changed = {id for id in new.docs if old.docs.get(id) != new.docs[id]} | (
         old.docs.keys() - new.docs.keys()
     )
-    left = _left(old, new)
-    for id in old.class_ids:
-        if not new.has_class(id):
-            continue
+    touched = _touched(old, changed) | _touched(new, changed)
+    kept = [id for id in old.class_ids if new.has_class(id)]
+    left = _left(old, new, [id for id in kept if id in touched])
+    for id in kept:
+        if not left and id not in touched:
+            continue  # the commonest by far: to compile it only to see this would take a while
         before, after = old.class_by_id(id), new.class_by_id(id)
-        slots = {p.id for p in before.slots.values()} | {p.id for p in after.slots.values()}
         narrowed = [p for p in after.slots.values() if p.target in left]
-        if changed.isdisjoint(before.lineage | after.lineage | slots) and not narrowed:
+        if id not in touched and not narrowed:
             continue
         item = _compare(before, after)
         item.recheck.extend(p for p in narrowed if p not in item.recheck)
@@ -202,12 +203,20 @@ def _affected(old: Schema, new: Schema) -> Iterator[Affected]:
             yield item
 
 
-def _left(old: Schema, new: Schema) -> set[int]:
+def _touched(schema: Schema, changed: set[int]) -> set[int]:
+    """The classes of which something has changed: they themselves, one above them, or a slot."""
+    slots = str(core.SLOTS)
+    holders = {
+        id for id, (_, doc) in schema.docs.items() if not changed.isdisjoint(doc.get(slots) or ())
+    }
+    return schema.at_or_below(holders | changed)
+
+
+def _left(old: Schema, new: Schema, touched: list[int]) -> set[int]:
     """The classes that some other class no longer descends from: references to it may be wrong."""
     lost: set[int] = set()
-    for id in old.class_ids:
-        if new.has_class(id):
-            lost |= old.class_by_id(id).lineage - new.class_by_id(id).lineage
+    for id in touched:
+        lost |= old.class_by_id(id).lineage - new.class_by_id(id).lineage
     return lost
 
 

@@ -313,13 +313,17 @@ class Schema:
 
     def descendants(self, id: int) -> list[int]:
         """The class and all below it, in order of id."""
-        if id == core.RESOURCE:
-            return self.class_ids
-        seen, level = {id}, [id]
+        return self.class_ids if id == core.RESOURCE else sorted(self.at_or_below({id}))
+
+    def at_or_below(self, ids: set[int]) -> set[int]:
+        """These classes and all below them."""
+        if core.RESOURCE in ids:
+            return ids.union(self.class_ids)
+        seen, level = set(ids), list(ids)
         while level:
             level = [kid for up in level for kid in self._children.get(up, ()) if kid not in seen]
             seen.update(level)
-        return sorted(seen)
+        return seen
 
     def with_subclasses(self, names: Iterable[Any]) -> frozenset[int]:
         """These classes and all below them; one that does not exist has nothing below it."""

@@ -71,7 +71,8 @@ class Unit:
             draft = self.drafts[id] = Draft.of(row)
             if self.schema is not self.stored_schema:
                 reform(draft, self._forms_since(self.stored_schema, draft.class_id))
-            self._note_if_meta(draft)
+            if draft.class_id in self.schema.metaclasses:
+                self._meta_ids.add(id)
         self._admit(draft.class_id)
         return draft if draft.doc is not None else None
 
@@ -199,10 +200,13 @@ class Unit:
         return self._begin(Draft(id, cls.id, before, old, {}))
 
     def _begin(self, draft: Draft) -> Draft:
-        self._remember(draft.id)
-        self.drafts[draft.id] = draft
-        self._note_if_meta(draft)
-        self.touched.add(draft.id)
+        id = draft.id
+        if self._undo is not None:
+            self._remember(id)
+        self.drafts[id] = draft
+        if draft.class_id in self.schema.metaclasses:
+            self._meta_ids.add(id)
+        self.touched.add(id)
         return draft
 
     def put(self, draft: Draft, property: Property, stored: Any) -> None:
@@ -280,10 +284,6 @@ class Unit:
         was = _ABSENT if self._undo is None else self._undo.get(draft.id, _ABSENT)
         differs = draft.differs_from(draft.old if was is _ABSENT else was[0])
         return differs or draft.id in self.tx.changed_ids
-
-    def _note_if_meta(self, draft: Draft) -> None:
-        if draft.class_id in self.schema.metaclasses:
-            self._meta_ids.add(draft.id)
 
     def meta_drafts(self) -> list[Draft]:
         """The drafts of classes and properties."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ class Migration(NamedTuple):
     sql: str
 
 
+@cache  # the files come with the program: a program that opens many databases reads them once
 def migrations_of(package: str) -> list[Migration]:
     """The numbered migrations of a store, in order and without gaps."""
     found = []
@@ -29,6 +31,7 @@ def migrations_of(package: str) -> list[Migration]:
     return found
 
 
+@cache
 def schema_of(package: str) -> str:
     """The whole schema for a new database."""
     return resources.files(package).joinpath("schema.sql").read_text(encoding="utf-8")
