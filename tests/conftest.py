@@ -23,8 +23,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from argon2 import PasswordHasher
 from hypothesis import settings
 
+from sandbar.model import secrets as secret_slots
 from sandbar.store.postgres.install import install
 from tests.house.summary import HOUSE_FIGURE, write_figures
 from tests.kept_postgres import end_kept_stores
@@ -45,11 +47,15 @@ _ONE_READING = "test_figures"  # of all files, which takes a while
 _WITH_NODE = ("conformance", "mcp_clients")
 _AT_THE_END = ("model", "verbs")
 _INSTALLING_S_MAX = 600
+_WHERE_HASHES_COST = ("credentials", "tenancy")  # how long answers take is measured there
 
 # No deadline: on two busy cores a slow example says nothing. The gate repeats what it has run.
 settings.register_profile("house", deadline=None, print_blob=True)
 settings.register_profile("gate", settings.get_profile("house"), derandomize=True)
 settings.load_profile("gate" if os.environ.get("CI") else "house")
+
+# Thousands of secrets are hashed in these tests, each as dearly as it should be for a guesser.
+_DEAR_HASHER, _CHEAP_HASHER = secret_slots._hasher, PasswordHasher(1, 8, 1)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -110,6 +116,13 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 25, 25)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let secrets be hashed in a moment, in this process, wherever that is not what is tested."""
+    is_dear = item.path.parent.name in _WHERE_HASHES_COST
+    secret_slots._hasher = _DEAR_HASHER if is_dear else _CHEAP_HASHER
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

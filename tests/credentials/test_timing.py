@@ -30,6 +30,7 @@ from sandbar.store.sqlite.store import SqliteStore
 from tests.credentials.welch import Draw, compare, notice, welch_t
 from tests.gate.live import echo, serving
 from tests.live_server import LiveServer
+from tests.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.xdist_group("timing-of-credentials")
 
@@ -38,9 +39,9 @@ PREFIX = "sk-sand-"
 NEAR = len(PREFIX) + 40
 BODY = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 # The first number of each is for every day, the second for whoever has the time.
-MINTED_SAMPLES = {"sqlite": (2000, 10_000), "postgres": (600, 4000)}
-CHOSEN_SAMPLES = (20, 80)
-HTTP_SAMPLES = (500, 3000)
+MINTED_SAMPLES = {"sqlite": (2000, 10_000), "postgres": (400, 4000)}
+CHOSEN_SAMPLES = (12, 80)
+HTTP_SAMPLES = (400, 3000)
 DAILY_AND_LONG = pytest.mark.parametrize("length", [0, pytest.param(1, marks=pytest.mark.long)])
 
 Record = Callable[[str, object], None]
@@ -96,22 +97,25 @@ class Desk:
         return lambda: self.guess.pair(first), lambda: self.guess.pair(second)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def kind(request: pytest.FixtureRequest) -> str:
     """The kind of database."""
     return str(request.param)
 
 
-@pytest.fixture
-def desk(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
-    """A desk before a database of each kind."""
-    store: Store
+@pytest.fixture(scope="module")
+def desk(
+    kind: str, postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Desk]:
+    """A desk before a database of each kind; no guess is made at it twice."""
     if kind == "sqlite":
-        store = SqliteStore(tmp_path / "timing.db")
-    else:
-        store = PostgresStore(install(request.getfixturevalue("fresh_postgres")))
-    with closing(store):
+        with closing(SqliteStore(tmp_path_factory.mktemp("timing") / "timing.db")) as file:
+            yield Desk(file)
+        return
+    url = postgres_server.create_database()
+    with closing(PostgresStore(install(url))) as store:
         yield Desk(store)
+    postgres_server.drop_database(url)
 
 
 @DAILY_AND_LONG
@@ -135,12 +139,23 @@ def test_a_known_name_takes_as_long_as_an_unknown_one(
     assert measured.first_us > 2000, "the dear comparison was not made"
 
 
+def test_a_chosen_key_is_hashed_as_dearly_as_recommended(desk: Desk) -> None:
+    credentials = desk.workspace.credentials
+    account = credentials.holder_of("auth/service-name", "service/claude")
+    hashed = credentials.hash_of(account or 0, "auth/api-key-hash")
+    assert hashed is not None
+    assert hashed.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+
+
 @pytest.mark.parametrize("name", ["claude", "bot", "service/claude"])
-def test_a_known_name_asks_the_database_as_often_as_an_unknown_one(desk: Desk, name: str) -> None:
+def test_a_known_name_asks_the_database_as_often_as_an_unknown_one(
+    desk: Desk, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What the dear comparison hides in noise is counted here: every statement is a round trip."""
     asked: list[str] = []
-    desk.workspace.credentials._store = _Counting(desk.workspace._store, asked)
-    desk.workspace._store = desk.workspace.credentials._store
+    counting = _Counting(desk.workspace._store, asked)
+    for holder in (desk.workspace, desk.workspace.credentials):
+        monkeypatch.setattr(holder, "_store", counting)
     questions = []
     for one in ("nobody", name):
         asked.clear()
@@ -189,7 +204,7 @@ def test_a_name_that_is_not_checked_is_noticed(
     monkeypatch.setattr(verdicts.Verdicts, "_check", hasty)
     with closing(SqliteStore(tmp_path / "timing.db")) as store:
         desk = Desk(store)
-        measured = notice(desk.refuse, desk.names("claude", "nobody"), 20)
+        measured = notice(desk.refuse, desk.names("claude", "nobody"), CHOSEN_SAMPLES[0])
     record_property("figure", f"hasty: {measured}")
     assert measured.differs, measured
 
