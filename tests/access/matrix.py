@@ -55,10 +55,19 @@ OF_PROCESS = (
 )
 OF_TASK = ("task.get", "task.cancel")
 OF_VALIDATION = ("validation.cancel", "validation.retry", "validation.results")
+ABOUT_TARGETS = {
+    *BY_ENTITY, *BY_CLASS, *CHANGES, *MAKES, *VALIDATES, *OF_PROCESS, *OF_TASK, *OF_VALIDATION,
+    "validation.history", "workflow.start-process",
+}  # fmt: skip
 OF_FAMILY = ("list_loved_ones", "list_care_events")
 
 IN = "let in"
 PROTECTED, OUTSIDE, ADMINS = "entity.protected", "access.out-of-scope", "schema.admin-only"
+
+
+def targets_of(verb: Verb) -> tuple[str, ...]:
+    """What to try a verb on; one that is about none of them is tried once."""
+    return TARGETS if verb.name in ABOUT_TARGETS else (WITHIN,)
 
 
 def expected(who: str, verb: Verb, target: str) -> str:

@@ -1,6 +1,7 @@
 """Databases for the tests of the audit, SQLite and PostgreSQL in turn.
 
 `place`   a database that can be opened more than once, and tampered with by its owner
+`lasting_place`  one for all tests of a module
 `seed`    a new one for each test, printed; `SANDBAR_SEED` repeats a run
 `say`     prints a figure: with the test's output, and in the closing report
 """
@@ -55,14 +56,34 @@ def audit_owner(postgres_server: PostgresServer) -> Iterator[str]:
     postgres_server.drop_database(url)
 
 
+@pytest.fixture(scope="session")
+def audit_address(audit_owner: str) -> str:
+    """Where servers find that database."""
+    return install(audit_owner)
+
+
+def owned_place(request: pytest.FixtureRequest, folder: Path) -> OwnedPlace:
+    """A file in the folder, or the database that these tests share."""
+    if request.param == "sqlite":
+        path = str(folder / "audit.db")
+        return OwnedPlace("sqlite", path, path)
+    address = request.getfixturevalue("audit_address")
+    return OwnedPlace("postgres", address, request.getfixturevalue("audit_owner"))
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OwnedPlace]:
     """A database of each kind in turn."""
-    if request.param == "sqlite":
-        address = owner = str(tmp_path / "audit.db")
-    else:
-        owner = request.getfixturevalue("audit_owner")
-        address = install(owner)
-    place = OwnedPlace(request.param, address, owner)
+    place = owned_place(request, tmp_path)
+    yield place
+    place.close()
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def lasting_place(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[OwnedPlace]:
+    """The same for all tests of a module, which leave it as they found it."""
+    place = owned_place(request, tmp_path_factory.mktemp("audit"))
     yield place
     place.close()

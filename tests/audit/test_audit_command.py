@@ -18,7 +18,8 @@ from sandbar.access import local_caller
 from sandbar.audit import AuditRow, RowsDigest, Seal, read_head, seal_hash
 from sandbar.clock import us_of_text
 from tests.audit.vandal import SqliteVandal
-from tests.cli.program import PROGRAM, environment, run, run_well
+from tests.cli.program import environment, run, run_well
+from tests.ready_program import started_with_log
 
 HEAD = re.compile(r"\d+:[0-9a-f]{64}\n")
 
@@ -89,11 +90,9 @@ def test_on_a_terminal_every_id_of_a_request_is_whole(path: str, columns: int) -
         for id in ids:
             db.call_as(caller, "codec.list", {}, surface="mcp", request_id=id)
     ours, theirs = pty.openpty()
-    subprocess.run(
-        [str(PROGRAM), "audit", "list", "--database", path, "--limit", "5"],
-        stdout=theirs, stderr=theirs, stdin=subprocess.DEVNULL, timeout=60, check=True,
-        env=environment({"TERM": "xterm-256color", "COLUMNS": str(columns)}),
-    )  # fmt: skip
+    words = ("audit", "list", "--database", path, "--limit", "5")
+    env = environment({"TERM": "xterm-256color", "COLUMNS": str(columns)})
+    assert started_with_log(words, env, theirs).wait(60) == 0
     os.close(theirs)
     seen = re.sub(r"\x1b\[[0-9;]*m", "", os.read(ours, 100_000).decode())
     os.close(ours)

@@ -90,9 +90,10 @@ class PostgresVandal:
             for table, names, rows in (("audit", AUDIT, log.rows), ("seal", SEAL, log.seals)):
                 gone = f"DELETE FROM sandbar.{table} WHERE ws IN ({_list(spaces)})"
                 cursor.execute(gone.encode())
-                marks = ", ".join(f"%({name})s" for name in names)
-                put = f"INSERT INTO sandbar.{table} ({', '.join(names)}) VALUES ({marks})"
-                cursor.executemany(put.encode(), rows)
+                put = f"COPY sandbar.{table} ({', '.join(names)}) FROM STDIN"
+                with cursor.copy(put.encode()) as copy:
+                    for row in rows:
+                        copy.write_row([row[name] for name in names])
 
     def close(self) -> None:
         self._connection.close()

@@ -1,12 +1,9 @@
-"""Writers that do not stop: money moves between two accounts, and every answer is remembered.
-
-As a program: python -m tests.backup.busy ADDRESS WORKSPACE; prints the t of every answer.
-"""
+"""Writers that do not stop: money moves between two accounts, and every answer is remembered."""
 
 from __future__ import annotations
 
-import sys
 import threading
+from multiprocessing.connection import Connection
 
 import sandbar
 from sandbar.errors import Conflict
@@ -83,15 +80,10 @@ class Writers:
             assert self._answers.acquire(timeout=30)
 
 
-def main() -> None:
-    """Write for ever."""
-    with sandbar.open(sys.argv[1], sys.argv[2]) as db:
+def write_for_ever(told: Connection, address: str, workspace: str) -> None:
+    """Write, in a process of its own, and tell the t of every answer."""
+    with sandbar.open(address, workspace) as db:
         while True:
             t = move(db)
             if t is not None:
-                sys.stdout.write(f"{t}\n")
-                sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()
+                told.send(t)

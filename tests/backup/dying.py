@@ -5,7 +5,6 @@ It is forked from one that has loaded everything: to load it takes longer than t
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 from unittest.mock import patch
@@ -13,15 +12,14 @@ from unittest.mock import patch
 import sandbar.database.backup as steps
 from sandbar.database import backup_database, restore_database
 from sandbar.store.sqlite import archive
+from tests.forked import CONTEXT
 
 _S_MAX = 60
-_context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload([__name__])
 
 
 def ended_by_kill(what: str, first: object, second: object, phase: str, times: int) -> bool:
     """Whether a process came so far, and died of it; else it has ended in order."""
-    process = _context.Process(target=_work, args=(what, str(first), str(second), phase, times))
+    process = CONTEXT.Process(target=_work, args=(what, str(first), str(second), phase, times))
     process.start()
     process.join(_S_MAX)
     assert process.exitcode in (0, -signal.SIGKILL), process.exitcode

@@ -9,7 +9,6 @@ import re
 import resource
 import secrets
 import stat
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,8 +19,10 @@ from sandbar.database import backup_database, restore_database
 from sandbar.model import Create
 from tests.backup.conftest import Site, Sites
 from tests.backup.filling import prepared
-from tests.cli.program import PROGRAM, Answer, environment, run_here, serving
+from tests.cli.program import Answer, environment, run_here, serving
+from tests.forked import run_within
 from tests.live_server import LiveServer
+from tests.ready_program import started_with_log
 
 FILE_BYTES = 256 * 1024
 
@@ -184,9 +185,7 @@ def test_a_bar_shows_how_far_it_is(sites: Sites, tmp_path: Path) -> None:
 def on_terminal(*words: str) -> str:
     """What the program shows somebody who looks."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [str(PROGRAM), *words], stdout=theirs, stderr=theirs, env=environment({"TERM": "xterm"})
-    )
+    process = started_with_log(words, environment({"TERM": "xterm"}), theirs)
     os.close(theirs)
     shown = b""
     while True:
@@ -264,12 +263,4 @@ def test_a_disk_that_takes_no_more_is_told_and_nothing_stays(sites: Sites, tmp_p
 
 def on_small_disk(*words: str) -> Answer:
     """The program, where no file can get larger than a few pages."""
-    return subprocess.run(
-        [str(PROGRAM), *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env=environment(),
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES)),
-    )
+    return run_within({resource.RLIMIT_FSIZE: FILE_BYTES}, *words)

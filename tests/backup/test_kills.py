@@ -17,7 +17,7 @@ from tests.backup.dying import ended_by_kill
 from tests.backup.filling import prepared
 
 
-@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.long), 3])
 def test_a_backup_that_is_killed_leaves_no_backup(
     own: Site, sites: Sites, tmp_path: Path, times: int
 ) -> None:

@@ -21,6 +21,9 @@ from tests.workflow.orders import ended, one_step
 
 WORKSPACES = ("main", "shop")
 
+# In one process, so that what many look at is made once.
+pytestmark = pytest.mark.xdist_group("backup-round-trip")
+
 
 class Original(NamedTuple):
     """A database with something of everything, and what opens it; nobody here writes to it."""

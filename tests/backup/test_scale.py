@@ -17,7 +17,7 @@ from sandbar.model import Create
 from tests.backup.conftest import Sites
 from tests.conftest import Say
 
-ENTITIES = 4_000
+ENTITIES = 2_000
 ENTITIES_LONG = 50_000
 BATCH = 2_000
 OLD_VERSIONS = 30_000

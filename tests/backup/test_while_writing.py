@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +14,14 @@ from sandbar.database import backup_database, restore_database
 from sandbar.store.archive import Table
 from sandbar.store.postgres.archive import PostgresOrigin
 from sandbar.store.sqlite.archive import SqliteOrigin
-from tests.backup.busy import AMOUNT, SUM, Writers
+from tests.backup.busy import AMOUNT, SUM, Writers, write_for_ever
 from tests.backup.conftest import Site, Sites
 from tests.backup.filling import prepared
 from tests.conftest import Say
+from tests.forked import CONTEXT, Forked
 
-BACKUPS = 4
+BACKUPS = 2
+BACKUPS_LONG = 12
 ANSWERS_BETWEEN = 20
 WORKSPACES = ("main", "second")
 
@@ -46,19 +46,16 @@ class Neighbour:
     def __init__(self, address: str, workspace: str) -> None:
         self.last_t = 0
         self.answers = threading.Semaphore(0)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.backup.busy", address, workspace],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        self._told, theirs = CONTEXT.Pipe(duplex=False)
+        self._process = Forked(write_for_ever, theirs, address, workspace)
+        theirs.close()
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
 
     def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if line.endswith("\n"):
-                self.last_t = int(line)
+        with suppress(EOFError, OSError):  # it was killed, perhaps in the midst of an answer
+            while True:
+                self.last_t = self._told.recv()
                 self.answers.release()
 
     def wait(self, answers: int) -> None:
@@ -69,24 +66,24 @@ class Neighbour:
             assert self.answers.acquire(timeout=30)
 
     def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
+        self._process.kill()
+        self._process.wait()
         self._reader.join()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        self._told.close()
 
 
 @contextmanager
 def busy(site: Site) -> Iterator[tuple[Writers, Neighbour]]:
     """Writers in two workspaces, of this process and of another one."""
     prepared(site, *WORKSPACES)
-    with site.open(WORKSPACES[0]) as db, Writers(db, 2) as writers:
-        neighbour = Neighbour(site.address, WORKSPACES[1])
-        try:
-            neighbour.wait(ANSWERS_BETWEEN)
+    neighbour = Neighbour(site.address, WORKSPACES[1])
+    try:
+        neighbour.wait(ANSWERS_BETWEEN)
+        with site.open(WORKSPACES[0]) as db, Writers(db, 2) as writers:
+            writers.wait(ANSWERS_BETWEEN)
             yield writers, neighbour
-        finally:
-            neighbour.kill()
+    finally:
+        neighbour.kill()
 
 
 def check(target: Site, acknowledged: dict[str, int]) -> dict[str, int]:
@@ -116,10 +113,13 @@ def _changes(db: Any) -> Iterator[Any]:
         since = page[-1].t
 
 
-def test_a_backup_is_of_one_moment(own: Site, sites: Sites, tmp_path: Path, say: Say) -> None:
+@pytest.mark.parametrize("backups", [BACKUPS, pytest.param(BACKUPS_LONG, marks=pytest.mark.long)])
+def test_a_backup_is_of_one_moment(
+    own: Site, sites: Sites, tmp_path: Path, say: Say, backups: int
+) -> None:
     moments: list[tuple[dict[str, int], str, dict[str, int]]] = []
     with busy(own) as (writers, neighbour):
-        for number in range(BACKUPS):
+        for number in range(backups):
             neighbour.wait(ANSWERS_BETWEEN)
             writers.wait(ANSWERS_BETWEEN)
             before = {WORKSPACES[0]: writers.last_t, WORKSPACES[1]: neighbour.last_t}
@@ -135,7 +135,7 @@ def test_a_backup_is_of_one_moment(own: Site, sites: Sites, tmp_path: Path, say:
         assert found[WORKSPACES[0]] > last_t, "somebody writes"
         last_t = found[WORKSPACES[0]]
     written = sum(after[name] - before[name] for before, _, after in moments for name in WORKSPACES)
-    say(f"{BACKUPS} backups under {last_t} transactions; {written} were answered meanwhile")
+    say(f"{backups} backups under {last_t} transactions; {written} were answered meanwhile")
     assert written > 0, "nobody wrote during the backups"
 
 

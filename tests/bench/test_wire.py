@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ from bench.wire.load import Round, ask, run_round
 from bench.wire.outcome import CONNECTIONS, Outcome
 from bench.wire.requests import BARE, MODERN, SESSION, SESSION_ID, Call, post, tool_call
 from bench.wire.run import check_what_was_written
-from bench.wire.servers import Server
+from bench.wire.servers import Server, seconds_of_help
 from tests.bench.running import run_apart, run_here
 
 ENTRANTS = {
@@ -52,8 +53,13 @@ BARS = {
 }
 
 
-# The two that are written to are enough for a tiny run, in which nothing else is different.
+# The two that are written to are enough for a tiny run, in which nothing else is different; ours
+# by every road, the other by the one on which they are compared.
 WRITERS = {"sandbar-writes", "unrecorded-writes"}
+WRITING = {key for key in ENTRANTS if key.startswith("sandbar-create-")} | {
+    "unrecorded-create-bare"
+}
+TINY_ITEMS = 100
 
 
 class Wanted(NamedTuple):
@@ -67,7 +73,7 @@ class Wanted(NamedTuple):
 
 EVERYBODY = Wanted(ENTRANTS, SERVERS, RATIOS, BARS)
 AMONG_WRITERS = Wanted(
-    {key for key in ENTRANTS if "-create-" in key},
+    WRITING,
     WRITERS,
     {key for key in COST if key.endswith("-writes")},
     {
@@ -110,7 +116,7 @@ def only_writers(folder: Path) -> Field:
     field = line_up(folder)
     return field._replace(
         servers=[server for server in field.servers if server.key in WRITERS],
-        entrants=[each for each in field.entrants if each.server.key in WRITERS],
+        entrants=[each for each in field.entrants if each.key in WRITING],
     )
 
 
@@ -118,6 +124,8 @@ def test_a_tiny_run_measures_the_writers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("bench.wire.run.line_up", only_writers)
+    monkeypatch.setattr("bench.wire.run.seconds_of_help", cache(seconds_of_help))
+    monkeypatch.setattr("bench.wire.data.ITEMS", TINY_ITEMS)
     file = tmp_path / "results.json"
     results, printed = run_here(file, capsys, monkeypatch, "--only", "wire")
     assert_measured(results, printed, AMONG_WRITERS)

@@ -38,21 +38,31 @@ def run(*words: str, cwd: Path | None = None, env: Mapping[str, str] | None = No
 
 def run_well(*words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
     """What the program prints, if all goes well."""
-    answer = run(*words, cwd=cwd, env=env)
+    return _well(run(*words, cwd=cwd, env=env))
+
+
+def run_well_here(
+    *words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> str:
+    """The same without a process of its own."""
+    return _well(run_here(*words, cwd=cwd, env=env))
+
+
+def _well(answer: Answer) -> str:
     assert answer.returncode == 0, answer.stderr
     return answer.stdout
 
 
-def run_here(*words: str, cwd: Path) -> Answer:
-    """The same without a process of its own: where a page shows dozens of commands."""
+def run_here(*words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Answer:
+    """The same without a process of its own, in a quarter of the time: for dozens of commands."""
     told, wrong = _captured(), _captured()
     before = (Path.cwd(), dict(os.environ), sys.argv, sys.stdin)
     code: int | str | None = 0
     with Path(os.devnull).open(encoding="utf-8") as nothing:
         try:
-            os.chdir(cwd)
+            os.chdir(cwd or before[0])
             os.environ.clear()
-            os.environ.update(environment())
+            os.environ.update(environment(env))
             sys.argv, sys.stdin = [str(PROGRAM), *words], nothing
             with redirect_stdout(told), redirect_stderr(wrong):
                 main()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sandbar
-from tests.cli.program import run, run_well, serving
+from tests.cli.program import run_here, run_well_here, serving
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def shop(tmp_path: Path) -> Path:
 
 def call(folder: Path, *words: str) -> Any:
     """The answer of a verb."""
-    text = run_well("call", *words, cwd=folder)
+    text = run_well_here("call", *words, cwd=folder)
     assert text.count("\n") == 1, "compact, one line, when nobody looks"
     return json.loads(text)
 
@@ -67,7 +67,7 @@ def test_class_tools_are_called_by_name(shop: Path) -> None:
 
 def test_every_finding_comes_with_its_advice(shop: Path) -> None:
     slots = json.dumps({"footwear/nmae": "X", "footwear/price": -1})
-    answer = run("call", "entity.create", "class=zorp/Boot", f"attributes:={slots}", cwd=shop)
+    answer = run_here("call", "entity.create", "class=zorp/Boot", f"attributes:={slots}", cwd=shop)
     assert (answer.returncode, answer.stdout) == (1, "")
     assert "footwear/nmae" in answer.stderr
     assert "footwear/price" in answer.stderr
@@ -76,10 +76,10 @@ def test_every_finding_comes_with_its_advice(shop: Path) -> None:
 
 
 def test_an_unknown_verb_is_a_problem(shop: Path) -> None:
-    near = run("call", "entity.craete", cwd=shop)
+    near = run_here("call", "entity.craete", cwd=shop)
     assert near.returncode == 1
     assert "try: did you mean entity.create" in near.stderr
-    far = run("call", "nothing-like-it", cwd=shop)
+    far = run_here("call", "nothing-like-it", cwd=shop)
     assert "there are: " in far.stderr
     assert "entity.create" in far.stderr
 
@@ -97,7 +97,7 @@ def test_an_unknown_verb_is_a_problem(shop: Path) -> None:
     ],
 )
 def test_wrong_usage(shop: Path, words: tuple[str, ...]) -> None:
-    answer = run("call", *words, cwd=shop)
+    answer = run_here("call", *words, cwd=shop)
     assert (answer.returncode, answer.stdout) == (2, "")
 
 
@@ -110,31 +110,33 @@ def test_it_works_beside_a_server(shop: Path) -> None:
 
 
 def test_work_that_nobody_does_is_not_left_unsaid(shop: Path) -> None:
-    answer = run("call", "validation.start", "class=zorp/Boot", cwd=shop)
+    answer = run_here("call", "validation.start", "class=zorp/Boot", cwd=shop)
     assert (answer.returncode, answer.stdout.count("\n")) == (0, 1)
     assert json.loads(answer.stdout)["state"] == "validation/pending"
     assert "sandbar serve" in answer.stderr
     assert "validation.run" in answer.stderr
     process = json.loads(answer.stdout)["process-id"]
-    looked = run("call", "workflow.process-state", f"process={process}", cwd=shop)
+    looked = run_here("call", "workflow.process-state", f"process={process}", cwd=shop)
     assert looked.stderr == "", "whoever only looks is told nothing"
-    paused = run("call", "workflow.pause", f"process={process}", cwd=shop)
+    paused = run_here("call", "workflow.pause", f"process={process}", cwd=shop)
     assert paused.stderr == "", "nobody has to do anything"
-    assert run("call", "validation.run", "class=zorp/Boot", cwd=shop).stderr == ""
+    assert run_here("call", "validation.run", "class=zorp/Boot", cwd=shop).stderr == ""
 
 
 def test_a_timer_is_told_of_and_what_waits_for_people_is_not(shop: Path) -> None:
     order = json.dumps({"subject": "product/mud-lord", "data": {"quantity": 1}})
     words = ("workflow.start-process", "workflow=order/fulfillment", "--json", order)
-    answer = run("call", *words, cwd=shop)
+    answer = run_here("call", *words, cwd=shop)
     assert "fires the timer: start one with sandbar serve" in answer.stderr
     assert "validation.run" not in answer.stderr
     process = json.loads(answer.stdout)["process-id"]
-    moved = run("call", "workflow.transition", f"process={process}", "transition=confirm", cwd=shop)
+    moved = run_here(
+        "call", "workflow.transition", f"process={process}", "transition=confirm", cwd=shop
+    )
     assert (moved.returncode, moved.stderr) == (0, "")
 
 
 def test_nothing_is_said_where_a_server_does_the_work(shop: Path) -> None:
     with serving(cwd=shop):
-        answer = run("call", "validation.start", "class=zorp/Boot", cwd=shop)
+        answer = run_here("call", "validation.start", "class=zorp/Boot", cwd=shop)
         assert (answer.returncode, answer.stderr) == (0, "")

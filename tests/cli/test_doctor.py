@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 
 import sandbar
-from tests.cli.program import Answer, run, run_well, serving
+from tests.cli.program import Answer, run_here, run_well_here, serving
 
 
 def verdicts(answer: Answer) -> dict[str, str]:
@@ -18,7 +18,7 @@ def verdicts(answer: Answer) -> dict[str, str]:
 
 
 def test_a_folder_without_a_database(tmp_path: Path) -> None:
-    answer = run("doctor", "--port", "0", cwd=tmp_path)
+    answer = run_here("doctor", "--port", "0", cwd=tmp_path)
     assert answer.returncode == 0
     said = verdicts(answer)
     assert said == {"Python": "ok", "SQLite": "ok", "disk": "ok", "database": "warn", "port": "ok"}
@@ -26,8 +26,8 @@ def test_a_folder_without_a_database(tmp_path: Path) -> None:
 
 
 def test_a_database_with_and_without_accounts(tmp_path: Path) -> None:
-    run_well("pack", "add", "zorp", cwd=tmp_path)
-    answer = run("doctor", "--port", "0", cwd=tmp_path)
+    run_well_here("pack", "add", "zorp", cwd=tmp_path)
+    answer = run_here("doctor", "--port", "0", cwd=tmp_path)
     said = verdicts(answer)
     assert said.pop("accounts") == "warn"
     assert set(said.values()) == {"ok"}
@@ -35,47 +35,47 @@ def test_a_database_with_and_without_accounts(tmp_path: Path) -> None:
         r"workspace main: \d+ transactions, \d+ classes, (\d+) entities", answer.stdout
     )
     assert found is not None
-    (listed,) = json.loads(run_well("workspace", "list", "--json", cwd=tmp_path))
+    (listed,) = json.loads(run_well_here("workspace", "list", "--json", cwd=tmp_path))
     assert listed["entities"] == int(found[1]) > 0, "both count alike"
-    run_well("account", "add", "claude", cwd=tmp_path)
-    assert verdicts(run("doctor", "--port", "0", cwd=tmp_path))["accounts"] == "ok"
-    other = run("doctor", "--port", "0", "--workspace", "other", cwd=tmp_path)
+    run_well_here("account", "add", "claude", cwd=tmp_path)
+    assert verdicts(run_here("doctor", "--port", "0", cwd=tmp_path))["accounts"] == "ok"
+    other = run_here("doctor", "--port", "0", "--workspace", "other", cwd=tmp_path)
     assert verdicts(other)["workspace other"] == "warn"
 
 
 def test_it_names_the_server_of_a_file(tmp_path: Path) -> None:
     with serving(cwd=tmp_path) as running:
-        told = run_well("doctor", "--port", "0", cwd=tmp_path)
+        told = run_well_here("doctor", "--port", "0", cwd=tmp_path)
         assert f"process {running.process.pid} serves this file" in told
-    assert "none runs on this file" in run_well("doctor", "--port", "0", cwd=tmp_path)
+    assert "none runs on this file" in run_well_here("doctor", "--port", "0", cwd=tmp_path)
 
 
 def test_what_is_broken_fails_with_advice(tmp_path: Path) -> None:
     (tmp_path / "text.db").write_text("no database at all, but some text", encoding="utf-8")
-    answer = run("doctor", "--database", "text.db", cwd=tmp_path)
+    answer = run_here("doctor", "--database", "text.db", cwd=tmp_path)
     assert answer.returncode == 1
     assert verdicts(answer)["database"] == "fail"
-    answer = run("doctor", "--database", "no/folder/x.db", cwd=tmp_path)
+    answer = run_here("doctor", "--database", "no/folder/x.db", cwd=tmp_path)
     assert (answer.returncode, verdicts(answer)["disk"]) == (1, "fail")
-    answer = run("doctor", "--database", "postgresql://nobody@127.0.0.1:1/x", cwd=tmp_path)
+    answer = run_here("doctor", "--database", "postgresql://nobody@127.0.0.1:1/x", cwd=tmp_path)
     assert (answer.returncode, verdicts(answer)["database"]) == (1, "fail")
 
 
 def test_a_taken_port_is_a_warning(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        answer = run("doctor", "--port", str(taken.getsockname()[1]), cwd=tmp_path)
+        answer = run_here("doctor", "--port", str(taken.getsockname()[1]), cwd=tmp_path)
     assert (answer.returncode, verdicts(answer)["port"]) == (0, "warn")
 
 
 def test_packs_are_listed_and_added(tmp_path: Path) -> None:
-    listed = run_well("pack", "list", cwd=tmp_path)
+    listed = run_well_here("pack", "list", cwd=tmp_path)
     assert "zorp" in listed
     assert not re.search(r"^zorp.*\byes\b", listed, re.MULTILINE)
     assert list(tmp_path.iterdir()) == [], "a list must make nothing"
-    first = run_well("pack", "add", "zorp", cwd=tmp_path)
+    first = run_well_here("pack", "add", "zorp", cwd=tmp_path)
     assert re.fullmatch(r"zorp: \d+ definitions, (\d+) entities, \1 of them new\n", first)
-    assert "0 of them new" in run_well("pack", "add", "zorp", cwd=tmp_path)
-    assert re.search(r"^zorp.*\byes\b", run_well("pack", "list", cwd=tmp_path), re.MULTILINE)
+    assert "0 of them new" in run_well_here("pack", "add", "zorp", cwd=tmp_path)
+    assert re.search(r"^zorp.*\byes\b", run_well_here("pack", "list", cwd=tmp_path), re.MULTILINE)
     with sandbar.open(tmp_path / "sandbar.db") as db:
         assert db.query("zorp/Footwear", limit=1).items
 
@@ -84,5 +84,5 @@ def test_a_pack_s_folder_is_added_by_its_path(tmp_path: Path) -> None:
     folder = tmp_path / "garden"
     folder.mkdir()
     (folder / "pack.json").write_text('{"name": "garden", "title": "A garden"}')
-    run_well("pack", "add", "zorp", "./garden", cwd=tmp_path)
-    assert re.search(r"^garden\s+A garden\s+yes", run_well("pack", "list", cwd=tmp_path), re.M)
+    run_well_here("pack", "add", "zorp", "./garden", cwd=tmp_path)
+    assert re.search(r"^garden\s+A garden\s+yes", run_well_here("pack", "list", cwd=tmp_path), re.M)

@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import httpx
@@ -16,7 +17,7 @@ from sandbar.access import Houses, sign_in
 from sandbar.access.callers import Caller
 from sandbar.model import Workspace
 from sandbar.store.sqlite.store import SqliteStore
-from tests.cli.program import PROGRAM, environment, run, run_well, serving
+from tests.cli.program import PROGRAM, environment, run_here, run_well_here, serving
 from tests.mcp.without_tls import WITHOUT_TLS
 
 MINTED = re.compile(r"    export SANDBAR_TOKEN=(sk-sand-[0-9a-f]{64})\n")
@@ -44,35 +45,35 @@ def here(tmp_path: Path) -> Path:
 
 
 def test_mint_list_rotate_revoke(here: Path) -> None:
-    said = run_well("key", "mint", "--name", "laptop", cwd=here)
+    said = run_well_here("key", "mint", "--name", "laptop", cwd=here)
     first = secret_in(said)
     assert "of user/owner" in said
     assert "shown only now" in said
     caller = caller_of(here / "sandbar.db", first)
     assert (caller.principal, caller.role, caller.key) == ("user/owner", "admin", "laptop")
 
-    second = secret_in(run_well("key", "rotate", "laptop", cwd=here))
+    second = secret_in(run_well_here("key", "rotate", "laptop", cwd=here))
     assert second != first
-    listed = run_well("key", "list", cwd=here)
+    listed = run_well_here("key", "list", cwd=here)
     assert re.search(rf"laptop +{second[:14]}… +user/owner +active .*never +never", listed)
     assert second[14:] not in listed
-    assert "laptop" in run_well("key", "revoke", f"{second[:14]}…", cwd=here)
-    assert re.search(r"laptop .* revoked", run_well("key", "list", cwd=here))
-    answer = run("key", "rotate", "laptop", cwd=here)
+    assert "laptop" in run_well_here("key", "revoke", f"{second[:14]}…", cwd=here)
+    assert re.search(r"laptop .* revoked", run_well_here("key", "list", cwd=here))
+    answer = run_here("key", "rotate", "laptop", cwd=here)
     assert (answer.returncode, "key.ended" in answer.stderr) == (1, True)
 
 
 def test_narrowing_and_its_words(here: Path) -> None:
-    run_well("pack", "add", "zorp", cwd=here)
-    run_well("account", "add", "anna", "--person", "--email", "anna@example.com", cwd=here)
-    said = run_well(
+    run_well_here("pack", "add", "zorp", cwd=here)
+    run_well_here("account", "add", "anna", "--person", "--email", "anna@example.com", cwd=here)
+    said = run_well_here(
         "key", "mint", "--name", "dash", "--user", "anna", "--role", "writer",
         "--verbs", "entity.*,search.text", "--verbs", "class.describe", "--classes", "zorp/Boot",
         "--read-only", "--expires", "30d", "--rate-limit", "10", "--burst", "3", cwd=here,
     )  # fmt: skip
     assert "as writer; only read; entity.*, search.text, class.describe; of zorp/Boot" in said
     assert "10/min; 3 at once" in said
-    (key,) = json.loads(run_well("key", "list", "--json", cwd=here))
+    (key,) = json.loads(run_well_here("key", "list", "--json", cwd=here))
     assert sorted(key["verbs"]) == ["class.describe", "entity.*", "search.text"]
     assert (key["owner"], key["read-only"], key["classes"]) == ("user/anna", True, ["zorp/Boot"])
     assert key["expires-at"] in said
@@ -83,7 +84,7 @@ def test_narrowing_and_its_words(here: Path) -> None:
 
 
 def test_everything_wrong_is_said_at_once(here: Path) -> None:
-    answer = run(
+    answer = run_here(
         "key", "mint", "--name", "a b", "--user", "onwer", "--role", "wirter",
         "--verbs", "entity.fnid", "--classes", "dt/Clas", "--expires", "yesterday", cwd=here,
     )  # fmt: skip
@@ -91,19 +92,19 @@ def test_everything_wrong_is_said_at_once(here: Path) -> None:
     for said in ("name:", "user:", "role:", "verbs:", "classes:", "expires:", "did you mean"):
         assert said in answer.stderr
     assert "Traceback" not in answer.stderr
-    assert "No keys yet" in run("key", "list", cwd=here).stderr
-    assert run_well("key", "list", "--json", cwd=here) == "[]\n"
-    assert run("key", "mint", cwd=here).returncode == 2
-    assert run("key", "mint", "one", "--name", "two", cwd=here).returncode == 2
+    assert "No keys yet" in run_here("key", "list", cwd=here).stderr
+    assert run_well_here("key", "list", "--json", cwd=here) == "[]\n"
+    assert run_here("key", "mint", cwd=here).returncode == 2
+    assert run_here("key", "mint", "one", "--name", "two", cwd=here).returncode == 2
     secret = "sk-sand-" + "7" * 64
     for command in (("revoke", secret), ("rotate", secret), ("mint", "--name", secret)):
-        answer = run("key", *command, cwd=here)
+        answer = run_here("key", *command, cwd=here)
         assert answer.returncode == 1
         assert secret not in answer.stdout + answer.stderr
 
 
 def test_the_list_is_a_table_with_colours_on_a_terminal(here: Path) -> None:
-    run_well("key", "mint", "--name", "laptop", cwd=here)
+    run_well_here("key", "mint", "--name", "laptop", cwd=here)
     ours, theirs = pty.openpty()
     subprocess.run(
         [str(PROGRAM), "key", "list"],
@@ -128,7 +129,7 @@ def test_the_list_is_a_table_with_colours_on_a_terminal(here: Path) -> None:
 
 def test_a_key_revoked_beside_a_server_fails_on_the_next_request(here: Path) -> None:
     with serving(cwd=here) as server:
-        token = secret_in(run_well("key", "mint", "--name", "k", cwd=here))
+        token = secret_in(run_well_here("key", "mint", "--name", "k", cwd=here))
         headers = {"Authorization": f"Bearer {token}"}
 
         def status() -> int:
@@ -138,18 +139,20 @@ def test_a_key_revoked_beside_a_server_fails_on_the_next_request(here: Path) -> 
 
         assert status() == 200
         assert "never" not in used(here)
-        new = secret_in(run_well("key", "rotate", "k", cwd=here))
+        new = secret_in(run_well_here("key", "rotate", "k", cwd=here))
         assert status() == 403
         headers["Authorization"] = f"Bearer {new}"
         assert status() == 200
-        run_well("key", "revoke", "k", cwd=here)
+        run_well_here("key", "revoke", "k", cwd=here)
         assert status() == 403
 
 
 def used(here: Path) -> str:
     """When the one key was used last, as the list says; waits for the server to have noted it."""
-    for _ in range(20):
-        (key,) = json.loads(run_well("key", "list", "--json", cwd=here))
+    deadline = time.monotonic() + 15
+    while time.monotonic() < deadline:
+        (key,) = json.loads(run_well_here("key", "list", "--json", cwd=here))
         if "last-used-at" in key:
             return str(key["last-used-at"])
+        time.sleep(0.05)
     return "never"

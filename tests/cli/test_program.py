@@ -75,8 +75,13 @@ def seconds_of(*command: str) -> float:
 
 def test_help_is_instant(record_property: Callable[[str, object], None]) -> None:
     program = str(PROGRAM)
-    spent = min(seconds_of(program, "--help") for _ in range(4))
-    bare = min(seconds_of(sys.executable, "-c", BARE, "--help") for _ in range(4))
+    ours: list[float] = []
+    others: list[float] = []
+    # A busy machine may spoil some of them; where it does not, two are enough.
+    while len(ours) < 2 or (len(ours) < 5 and min(ours) > HELP_TIMES_BARE_MAX * min(others)):
+        ours.append(seconds_of(program, "--help"))
+        others.append(seconds_of(sys.executable, "-c", BARE, "--help"))
+    spent, bare = min(ours), min(others)
     record_property("figure", f"`sandbar --help` takes {spent:.2f} s, a bare one {bare:.2f} s")
     assert spent <= HELP_TIMES_BARE_MAX * bare
     heavy = seconds_of(program, "demo")
@@ -88,8 +93,8 @@ def test_help_loads_nothing_heavy() -> None:
     asking = f"{ask}\ntry:\n    main()\nexcept SystemExit:\n    pass"
     assert loaded_modules(asking.format("'--help'")) & HEAVY == set()
     # The same look sees what a command loads: nothing is hidden by how it is measured.
-    assert "apsw" in loaded_modules(asking.format("'demo'"))
-    assert "uvicorn" in loaded_modules("import sandbar.cli.serving")
+    seen = loaded_modules(asking.format("'serve', '--database', '/dev/null/none.db'"))
+    assert {"apsw", "uvicorn"} <= seen
 
 
 @_AS_ONE

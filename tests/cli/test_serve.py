@@ -22,7 +22,7 @@ import pytest
 
 import sandbar
 from sandbar.database import prepare_postgres
-from tests.cli.program import Running, run, run_well, serving
+from tests.cli.program import Running, run, run_well_here, serving
 
 END_S_MAX = 5.0
 START_S_MAX = 2.0
@@ -45,7 +45,7 @@ def post(url: str, token: str, method: str, params: dict[str, Any] | None = None
 
 def new_key(folder: Path, name: str = "claude") -> str:
     """A minted key, as the program prints it."""
-    found = re.search(r"sk-sand-[0-9a-f]{64}", run_well("account", "add", name, cwd=folder))
+    found = re.search(r"sk-sand-[0-9a-f]{64}", run_well_here("account", "add", name, cwd=folder))
     assert found is not None
     return found[0]
 
@@ -162,7 +162,9 @@ def test_postgres_is_served_as_well(fresh_postgres: str, tmp_path: Path) -> None
     url = prepare_postgres(fresh_postgres, role="sandbar_app")
     with serving("--database", url, cwd=tmp_path) as running:
         told = running.wait_for(re.compile(r"Ctrl-C")).string
-        found = re.search(r"sk-sand-\w+", run_well("account", "add", "claude", "--database", url))
+        found = re.search(
+            r"sk-sand-\w+", run_well_here("account", "add", "claude", "--database", url)
+        )
         assert found is not None
         assert post(running.url, found[0], "ping")["result"] == {}
         log = running.stop()

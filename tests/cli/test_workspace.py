@@ -16,7 +16,7 @@ import pytest
 
 import sandbar
 from sandbar.database import prepare_postgres
-from tests.cli.program import PROGRAM, environment, run, run_here, run_well, serving
+from tests.cli.program import PROGRAM, environment, run_here, run_well_here, serving
 from tests.mcp.without_tls import WITHOUT_TLS
 
 MINTED = re.compile(r"    export SANDBAR_TOKEN=(sk-sand-[0-9a-f]{64})\n")
@@ -25,13 +25,15 @@ PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 
 def minted(here: Path, *words: str) -> str:
-    found = MINTED.search(run_well("key", "mint", "--name", "k", *words, cwd=here))
+    found = MINTED.search(run_well_here("key", "mint", "--name", "k", *words, cwd=here))
     assert found is not None
     return found[1]
 
 
 def names(here: Path) -> list[str]:
-    return [one["name"] for one in json.loads(run_well("workspace", "list", "--json", cwd=here))]
+    return [
+        one["name"] for one in json.loads(run_well_here("workspace", "list", "--json", cwd=here))
+    ]
 
 
 def typed(here: Path, *words: str, answers: list[str]) -> tuple[int, str]:
@@ -58,19 +60,19 @@ def typed(here: Path, *words: str, answers: list[str]) -> tuple[int, str]:
 
 def test_create_says_what_comes_next_and_list_shows_it(tmp_path: Path) -> None:
     words = ("--owner", "anna", "--email", "anna@example.com")
-    said = run_well("workspace", "create", "shop", *words, cwd=tmp_path)
+    said = run_well_here("workspace", "create", "shop", *words, cwd=tmp_path)
     assert "belongs to user/anna" in said
     command = re.search(r"sandbar (key mint --name NAME --workspace shop)", said)
     assert command is not None
-    run_well(*command[1].replace("NAME", "laptop").split(), cwd=tmp_path)
-    run_well("pack", "add", "zorp", "--workspace", "shop", cwd=tmp_path)
-    listed = run_well("workspace", "list", cwd=tmp_path)
+    run_well_here(*command[1].replace("NAME", "laptop").split(), cwd=tmp_path)
+    run_well_here("pack", "add", "zorp", "--workspace", "shop", cwd=tmp_path)
+    listed = run_well_here("workspace", "list", cwd=tmp_path)
     assert re.search(r"main +nobody yet +0 +\d+ +0 +active", listed)
     assert re.search(r"shop +user/anna <anna@example.com> +[1-9]\d* +\d+ +1 +active", listed)
 
 
 def test_what_goes_wrong_is_said_in_words(tmp_path: Path) -> None:
-    run_well("workspace", "create", "shop", cwd=tmp_path)
+    run_well_here("workspace", "create", "shop", cwd=tmp_path)
     for wrong, code in (
         (("create", "shop"), "workspace.exists"),
         (("create", "../shop"), "workspace.name"),
@@ -83,7 +85,7 @@ def test_what_goes_wrong_is_said_in_words(tmp_path: Path) -> None:
         ((*SURE, "--export", "sandbar.db/x"), "workspace.export-failed"),
         ((*SURE, "--export", "."), "workspace.export-folder"),
     ):
-        answer = run("workspace", *wrong, cwd=tmp_path)
+        answer = run_here("workspace", *wrong, cwd=tmp_path)
         assert answer.returncode == 1, wrong
         assert code in answer.stderr, wrong
         assert "try:" in answer.stderr
@@ -92,15 +94,15 @@ def test_what_goes_wrong_is_said_in_words(tmp_path: Path) -> None:
 
 
 def test_a_deleted_workspace_can_be_read_from_its_export(tmp_path: Path) -> None:
-    run_well("workspace", "create", "shop", cwd=tmp_path)
-    run_well("pack", "add", "zorp", "--workspace", "shop", cwd=tmp_path)
+    run_well_here("workspace", "create", "shop", cwd=tmp_path)
+    run_well_here("pack", "add", "zorp", "--workspace", "shop", cwd=tmp_path)
     secret = minted(tmp_path, "--workspace", "shop")
     with sandbar.open(tmp_path / "sandbar.db", "shop") as shop:
         shop.call("entity.find", entity="product/mud-lord")
         boots = {one.entity_id: one.slots for one in shop.each("zorp/Footwear")}
         dump = shop.schema.dump()
     words = ("delete", "shop", "--yes", "shop", "--export", "out/shop")
-    said = run_well("workspace", *words, cwd=tmp_path)
+    said = run_well_here("workspace", *words, cwd=tmp_path)
     assert "out/shop" in said
     assert names(tmp_path) == ["main"]
     out = tmp_path / "out" / "shop"
@@ -122,7 +124,7 @@ def test_a_deleted_workspace_can_be_read_from_its_export(tmp_path: Path) -> None
 
 
 def test_on_a_terminal_it_offers_an_export_and_asks_for_the_name(tmp_path: Path) -> None:
-    run_well("workspace", "create", "shop", cwd=tmp_path)
+    run_well_here("workspace", "create", "shop", cwd=tmp_path)
     code, said = typed(tmp_path, "workspace", "delete", "shop", answers=["", "main"])
     assert (code, names(tmp_path)) == (1, ["main", "shop"])
     assert "All of it will be erased" in said
@@ -134,10 +136,10 @@ def test_on_a_terminal_it_offers_an_export_and_asks_for_the_name(tmp_path: Path)
 
 
 def test_a_server_that_runs_notices_it_on_the_next_request(tmp_path: Path) -> None:
-    run_well("workspace", "create", "shop", cwd=tmp_path)
+    run_well_here("workspace", "create", "shop", cwd=tmp_path)
     with serving(cwd=tmp_path) as server:
         token = minted(tmp_path, "--workspace", "shop")
-        listed = json.loads(run_well("workspace", "list", "--json", cwd=tmp_path))
+        listed = json.loads(run_well_here("workspace", "list", "--json", cwd=tmp_path))
         assert [one["entities"] for one in listed] == [0, 0], "what is built in does not count"
 
         def answer() -> tuple[int, str | None]:
@@ -148,23 +150,23 @@ def test_a_server_that_runs_notices_it_on_the_next_request(tmp_path: Path) -> No
             return given.status_code, given.json().get("error", {}).get("data", {}).get("code")
 
         assert answer() == (200, None)
-        run_well("workspace", "suspend", "shop", cwd=tmp_path)
+        run_well_here("workspace", "suspend", "shop", cwd=tmp_path)
         assert answer() == (403, "workspace.suspended")
-        assert re.search(r"shop .* suspended", run_well("workspace", "list", cwd=tmp_path))
-        run_well("workspace", "resume", "shop", cwd=tmp_path)
+        assert re.search(r"shop .* suspended", run_well_here("workspace", "list", cwd=tmp_path))
+        run_well_here("workspace", "resume", "shop", cwd=tmp_path)
         assert answer() == (200, None)
-        run_well("workspace", "delete", "shop", "--yes", "shop", cwd=tmp_path)
+        run_well_here("workspace", "delete", "shop", "--yes", "shop", cwd=tmp_path)
         assert answer() == (401, "auth.invalid")
         # The same name again is another workspace: the old key does not open it.
-        run_well("workspace", "create", "shop", cwd=tmp_path)
+        run_well_here("workspace", "create", "shop", cwd=tmp_path)
         assert answer() == (401, "auth.invalid")
         token = minted(tmp_path, "--workspace", "shop")
         assert answer() == (200, None)
         words = ("delete", "main", "--yes", "main", "--workspace", "shop")
-        refused = run("workspace", *words, cwd=tmp_path)
+        refused = run_here("workspace", *words, cwd=tmp_path)
         assert (refused.returncode, "workspace.served" in refused.stderr) == (1, True)
         assert answer() == (200, None)
-    run_well("workspace", *words, cwd=tmp_path)
+    run_well_here("workspace", *words, cwd=tmp_path)
     with sandbar.open(tmp_path / "sandbar.db", "shop") as shop:
         assert shop.neighbours.names() == ["shop"]
 
@@ -172,7 +174,7 @@ def test_a_server_that_runs_notices_it_on_the_next_request(tmp_path: Path) -> No
 def test_the_home_of_a_server_cannot_be_deleted_whatever_its_name(tmp_path: Path) -> None:
     """Nor by any other door of the file: the server says where it is at home."""
     for name in ("shop", "other"):
-        run_well("workspace", "create", name, cwd=tmp_path)
+        run_well_here("workspace", "create", name, cwd=tmp_path)
     words = ("workspace", "delete", "shop", "--yes", "shop")
     with serving("--workspace", "shop", cwd=tmp_path):
         for how in (
@@ -180,25 +182,25 @@ def test_the_home_of_a_server_cannot_be_deleted_whatever_its_name(tmp_path: Path
             (*words, "--workspace", "other"),
             ("call", "workspace.delete", "name=shop", "confirm=shop"),
         ):
-            refused = run(*how, cwd=tmp_path)
+            refused = run_here(*how, cwd=tmp_path)
             assert (refused.returncode, "workspace.served" in refused.stderr) == (1, True), how
-        run_well(
+        run_well_here(
             "workspace", "delete", "main", "--yes", "main", "--workspace", "other", cwd=tmp_path
         )
     with serving("--workspace", "other", cwd=tmp_path):  # the claim is written anew
-        run_well(*words, cwd=tmp_path)
+        run_well_here(*words, cwd=tmp_path)
     assert names(tmp_path) == ["other"]
 
 
 def test_a_server_whose_home_is_gone_says_that_it_is_not_well(fresh_postgres: str) -> None:
     """On PostgreSQL nobody can tell where servers are at home."""
     database = ("--database", prepare_postgres(fresh_postgres, role="sandbar_app"))
-    run_well("workspace", "create", "other", *database)
+    run_well_here("workspace", "create", "other", *database)
     with serving(*database) as server:
         health = server.url.replace("/mcp", "/health")
         assert httpx.get(health, verify=WITHOUT_TLS).status_code == 200
         words = ("delete", "main", "--yes", "main", "--workspace", "other")
-        run_well("workspace", *words, *database)
+        run_well_here("workspace", *words, *database)
         time.sleep(1.1)  # for so long a look is good
         answer = httpx.get(health, verify=WITHOUT_TLS)
         assert (answer.status_code, answer.json()) == (503, {"status": "ailing"})
@@ -215,7 +217,7 @@ LOOKING = [
 
 
 def test_a_typing_error_makes_neither_a_file_nor_a_workspace(tmp_path: Path) -> None:
-    run_well("key", "mint", "k", cwd=tmp_path)
+    run_well_here("key", "mint", "k", cwd=tmp_path)
     for words in LOOKING:
         answer = run_here(*words, "--workspace", "mian", cwd=tmp_path)
         assert (answer.returncode, "workspace.unknown" in answer.stderr) == (1, True), words
@@ -233,26 +235,26 @@ def test_a_typing_error_makes_neither_a_file_nor_a_workspace(tmp_path: Path) -> 
 
 
 def test_a_database_without_the_usual_workspace_can_be_looked_after(tmp_path: Path) -> None:
-    run_well("key", "mint", "k", "--workspace", "shop", cwd=tmp_path)
+    run_well_here("key", "mint", "k", "--workspace", "shop", cwd=tmp_path)
     assert names(tmp_path) == ["shop"]
-    run_well("workspace", "suspend", "shop", cwd=tmp_path)
-    refused = run("workspace", *SURE, cwd=tmp_path)
+    run_well_here("workspace", "suspend", "shop", cwd=tmp_path)
+    refused = run_here("workspace", *SURE, cwd=tmp_path)
     assert (refused.returncode, "workspace.own" in refused.stderr) == (1, True)
-    run_well("workspace", "create", "other", cwd=tmp_path)
-    said = run_well("workspace", *SURE, cwd=tmp_path)
+    run_well_here("workspace", "create", "other", cwd=tmp_path)
+    said = run_well_here("workspace", *SURE, cwd=tmp_path)
     assert re.search(r"with 0 entities, \d+ transactions and 1 key\.", said)
     assert names(tmp_path) == ["other"]
 
 
 def test_what_is_exported_is_suspended_meanwhile(tmp_path: Path) -> None:
     """Or what somebody writes between export and end would be in neither."""
-    run_well("workspace", "create", "shop", cwd=tmp_path)
+    run_well_here("workspace", "create", "shop", cwd=tmp_path)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").touch()
     for folder in ("full", "sandbar.db/x"):
-        answer = run("workspace", *SURE, "--export", folder, cwd=tmp_path)
+        answer = run_here("workspace", *SURE, "--export", folder, cwd=tmp_path)
         assert answer.returncode == 1
-    run_well("workspace", *SURE, "--export", "out", cwd=tmp_path)
+    run_well_here("workspace", *SURE, "--export", "out", cwd=tmp_path)
     rows = (tmp_path / "out" / "audit.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(rows[-1])["workspace"] == "shop"
     with (tmp_path / "out" / "entities.jsonl").open(encoding="utf-8") as lines:
@@ -263,7 +265,7 @@ def test_what_is_exported_is_suspended_meanwhile(tmp_path: Path) -> None:
 def test_an_export_that_fails_lets_everybody_in_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_well("workspace", "create", "shop", cwd=tmp_path)
+    run_well_here("workspace", "create", "shop", cwd=tmp_path)
 
     def full(handle: int) -> None:
         del handle
@@ -274,7 +276,7 @@ def test_an_export_that_fails_lets_everybody_in_again(
         answer = run_here("workspace", *SURE, "--export", "out", cwd=tmp_path)
     assert answer.returncode == 1
     assert "workspace.export-failed" in answer.stderr
-    (_, shop) = json.loads(run_well("workspace", "list", "--json", cwd=tmp_path))
+    (_, shop) = json.loads(run_well_here("workspace", "list", "--json", cwd=tmp_path))
     assert (shop["name"], shop["suspended"]) == ("shop", False)
 
 
@@ -282,7 +284,7 @@ def test_what_is_written_while_it_is_exported_is_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever works on the file itself is not kept out by a suspension."""
-    run_well("workspace", "create", "shop", cwd=tmp_path)
+    run_well_here("workspace", "create", "shop", cwd=tmp_path)
 
     def meanwhile(handle: int) -> None:
         del handle

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.xdist_group("ending-credentials")
 
 STREAMS_END_S = 3.0
 HAMMERS = 12
+BEFORE, AFTER = 100, 150  # answers under load
 YESTERDAY = "2020-01-01T00:00:00Z"
 
 Record = Callable[[str, object], None]
@@ -35,12 +36,12 @@ Record = Callable[[str, object], None]
 def fleet(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Fleet]:
-    """One server on a file, three on PostgreSQL."""
+    """One server on a file, two on PostgreSQL."""
     if request.param == "sqlite":
         address, size = str(tmp_path_factory.mktemp("ending") / "ending.db"), 1
     else:
         postgres: PostgresServer = request.getfixturevalue("postgres_server")
-        address, size = install(postgres.create_database()), 3
+        address, size = install(postgres.create_database()), 2
     with fleet_on(address, size) as fleet:
         yield fleet
 
@@ -210,10 +211,10 @@ def test_under_load_nobody_comes_in_after_the_command(
     token = how.begin(fleet, name)
     ports = [server.port for server in fleet.servers]
     with Hammer(ports, token, HAMMERS) as hammer:
-        hammer.wait_for(200, status=200)
+        hammer.wait_for(BEFORE, status=200)
         how.end(fleet, name, token)
         over_s = time.monotonic()
-        hammer.wait_for(300, over_s)
+        hammer.wait_for(AFTER, over_s)
     before = [status for at, _, status in hammer.told if at < over_s]
     after = [(port, status) for at, port, status in hammer.told if at >= over_s]
     accepted = [one for one in after if one[1] == 200]
@@ -224,7 +225,7 @@ def test_under_load_nobody_comes_in_after_the_command(
     assert {port for port, _ in after} == set(ports)
     assert not accepted
     assert {status for _, status in after} == {how.status}
-    assert before.count(200) >= 200
+    assert before.count(200) >= BEFORE
 
 
 def test_a_rotated_key_s_successor_is_good_at_once(fleet: Fleet) -> None:

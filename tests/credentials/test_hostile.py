@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from sandbar.model import secrets as secret_slots
 from sandbar.store.postgres.install import install
+from tests.credentials.cheap import HASHER
 from tests.credentials.hostile import HOSTILE, WELCOME, Hostile, Outcome
 from tests.credentials.knocking import (
     LANES,
@@ -27,6 +30,7 @@ from tests.postgres_server import PostgresServer
 
 pytestmark = pytest.mark.xdist_group("hostile-credentials")
 
+CHEAP = [sys.executable, "-m", "tests.credentials.cheap"]
 EVERYWHERE: tuple[Lane, ...] = (*LANES, "pack")
 _HINT = "send `Authorization: Bearer KEY`, or NAME:KEY; `sandbar key mint --name NAME` makes one"
 _CHALLENGE = 'Bearer realm="sandbar-mcp"'
@@ -82,8 +86,12 @@ def house(
     else:
         postgres: PostgresServer = request.getfixturevalue("postgres_server")
         address = install(postgres.create_database())
-    planted = plant(address)
-    with LiveServer(address, packs=["care"]) as server:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(secret_slots, "_hasher", HASHER)
+        planted = plant(address)
+    server = LiveServer(address, packs=["care"])
+    server.program = CHEAP
+    with server:
         yield House(server, planted)
 
 

@@ -23,6 +23,7 @@ _LOOKS = 3
 _LOOKS_OF_CONTROL = 5  # a busy machine hides half a microsecond for long
 _AGAIN = 2  # times as many samples at each further look
 _WARM_UP = 10
+_WARM_UP_SHARE = 5  # of few samples, each of which is dear, a fifth
 
 Draw = Callable[[], str]  # what to ask with; drawing it is not measured
 Ask = Callable[[str], object]
@@ -75,7 +76,7 @@ def notice(ask: Ask, draws: tuple[Draw, Draw], samples: int) -> Measured:
 def measure(ask: Ask, draws: tuple[Draw, Draw], samples: int, seed: int) -> Measured:
     """Measure once."""
     coin = random.Random(seed)
-    for draw in draws * _WARM_UP:
+    for draw in draws * min(_WARM_UP, samples // _WARM_UP_SHARE):
         ask(draw())
     took: tuple[list[int], list[int]] = ([], [])
     gc.collect()

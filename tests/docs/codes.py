@@ -8,7 +8,7 @@ to the constants that the enclosing function is called with or assigns.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,8 +39,13 @@ def source_codes(tree: Path) -> Codes:
 
 def collect(trees: list[ast.Module]) -> Codes:
     """Every code in these modules."""
-    categories = _categories(trees)
-    nodes = [pair for tree in trees for pair in _with_function(tree, None)]
+    nodes = [
+        pair
+        for tree in trees
+        for pair in _with_function(tree, None)
+        if isinstance(pair[1], ast.Call | ast.Tuple | ast.ClassDef)
+    ]
+    categories = _categories(node for _, node in nodes if isinstance(node, ast.ClassDef))
     calls: dict[str, list[tuple[Function | None, ast.Call]]] = {}
     for function, node in nodes:
         if isinstance(node, ast.Call):
@@ -52,15 +57,14 @@ def collect(trees: list[ast.Module]) -> Codes:
     return codes
 
 
-def _categories(trees: list[ast.Module]) -> dict[str, str]:
+def _categories(classes: Iterable[ast.ClassDef]) -> dict[str, str]:
     """Class name to category: the classes of `errors`, and whatever is derived from them."""
     known = {name: name for name in vars(errors) if _is_problem(getattr(errors, name))}
-    for tree in trees:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef) and node.name not in known:
-                for base in node.bases:
-                    if _name(base) in known:
-                        known[node.name] = known[_name(base)]
+    for node in classes:
+        if node.name not in known:
+            for base in node.bases:
+                if _name(base) in known:
+                    known[node.name] = known[_name(base)]
     return known
 
 

@@ -65,6 +65,11 @@ def _seldom_ask() -> None:
     sqlite._BUSY_PAUSE_S = 1.0
 
 
+def _short_silence() -> None:
+    """No promise broken: PostgreSQL ends a silent writing session sooner than usual."""
+    postgres._WRITER["idle_in_transaction_session_timeout"] = "1s"
+
+
 def _endless_silence() -> None:
     """PostgreSQL keeps a silent writing session, and with it the workspace's lock."""
     postgres._WRITER["idle_in_transaction_session_timeout"] = "0"
@@ -76,5 +81,6 @@ BREAKAGES: dict[str, Callable[[], None]] = {
     "transact-in-pieces": _transact_in_pieces,
     "index-apart": _index_apart,
     "seldom-ask": _seldom_ask,
+    "short-silence": _short_silence,
     "endless-silence": _endless_silence,
 }

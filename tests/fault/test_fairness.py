@@ -14,7 +14,8 @@ from tests.fault.load import prepare
 from tests.fault.zygote import Child, Zygote
 
 TURN_WITHIN_S = 1.0  # for every command; usual are hundredths, but the cores may be busy
-COMMANDS = 20
+COMMANDS = 10
+BROKEN_COMMANDS_MAX = 20  # how many may be in luck before one that seldom asks is late
 ATTEMPTS = 3  # in one of them the machine must have had the time
 BUSY_WRITES = 10  # from here on the other process is at work
 
@@ -79,7 +80,7 @@ def test_a_command_that_seldom_asks_is_caught(
     with sandbar.open(path) as db:
         busy = busy_writer(zygote, db, path, tmp_path, "bulk")
     waits_s: list[float] = []
-    while len(waits_s) < COMMANDS and max(waits_s, default=0) < TURN_WITHIN_S:
+    while len(waits_s) < BROKEN_COMMANDS_MAX and max(waits_s, default=0) < TURN_WITHIN_S:
         tag = f"command-{len(waits_s)}"
         waits_s.append(command_s(zygote, path, tag, tmp_path, "seldom-ask"))
     busy.kill()

@@ -44,7 +44,7 @@ def assert_no_harm(result: Failures, say: Say) -> None:
 @pytest.mark.parametrize("lasting", [False, True], ids=["once", "until-mended"])
 def test_a_failing_disk(zygote: Zygote, tmp_path: Path, seed: str, say: Say, lasting: bool) -> None:
     """Some of the operations in turn."""
-    assert_no_harm(fail_everywhere(zygote, tmp_path, seed, lasting=lasting, step=3), say)
+    assert_no_harm(fail_everywhere(zygote, tmp_path, seed, lasting=lasting, step=7), say)
 
 
 def test_answers_before_the_commit_are_caught(
@@ -52,7 +52,7 @@ def test_answers_before_the_commit_are_caught(
 ) -> None:
     """The negative control: whoever answers first cannot take it back when the commit fails."""
     early = "answer-before-commit"
-    result = fail_everywhere(zygote, tmp_path, seed, lasting=True, step=25, breakage=early)
+    result = fail_everywhere(zygote, tmp_path, seed, lasting=True, step=60, breakage=early)
     say(f"{len(result.wrong)} of {result.runs} runs were caught")
     assert result.wrong
 

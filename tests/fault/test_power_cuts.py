@@ -40,7 +40,7 @@ def figures(cuts: Cuts) -> str:
 
 def test_a_power_cut_loses_no_answer(zygote: Zygote, tmp_path: Path, seed: str, say: Say) -> None:
     """The writer as it is, with synchronous=FULL."""
-    cuts = cut(zygote, tmp_path, seed, "own", cuts=1500)
+    cuts = cut(zygote, tmp_path, seed, "own", cuts=600)
     say(figures(cuts))
     assert cuts.lost == 0
     assert not cuts.corrupt, cuts.corrupt[:5]

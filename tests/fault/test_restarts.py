@@ -7,11 +7,14 @@ without reopening.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
+import shutil
 import signal
 import socket
 import statistics
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -29,13 +32,29 @@ from tests.conftest import Say
 from tests.fault.load import prepare
 from tests.fault.tables import postgres_tables
 from tests.postgres_server import PostgresServer, new_directory
+from tests.postgres_supervisor import DATA
 
 _PLACE = Path(os.environ.get("PYTEST_DEBUG_TEMPROOT", "/tmp"))  # memory, if there is enough
 THREADS = 4
-ANSWERS_BETWEEN = 40
+ANSWERS_BETWEEN = 20
+RESTARTS = 2
 SLOW_COMMIT = {"commit_delay": "30000", "commit_siblings": "0"}  # 30 ms in each commit
 RESUMED_WITHIN_S = 20.0
 POLITE_S = 0.02  # how long a refused client leaves the server in peace
+
+
+def new_data() -> Path:
+    """What a server has at first, made once for all workers: `initdb` takes a second."""
+    shared = Path(os.environ["SANDBAR_TESTS_POSTGRES_DIRECTORY"])
+    ready = shared / "stubborn"
+    with (shared / "stubborn.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not ready.exists():
+            made = new_directory(shared)
+            with PostgresServer(made):
+                pass
+            made.rename(ready)
+    return ready / DATA
 
 
 class StubbornServer(PostgresServer):
@@ -47,11 +66,20 @@ class StubbornServer(PostgresServer):
             self._fixed_port: int = probe.getsockname()[1]
         super().__init__(new_directory(_PLACE), settings=settings | {"port": str(self._fixed_port)})
 
+    def __enter__(self) -> StubbornServer:
+        subprocess.run(["cp", "-a", new_data(), self.directory], check=True)
+        return self.start()
+
     def start(self) -> StubbornServer:
         """Start, or start again."""
         super().start()
         self.port = self._fixed_port
         return self
+
+    def __exit__(self, *error: object) -> None:
+        """Stop, and leave nothing behind: its directory may be in memory."""
+        self.stop()
+        shutil.rmtree(self.directory)
 
     def restart_immediately(self) -> None:
         """What `pg_ctl restart -m immediate` does: SIGQUIT, then recovery from the log."""
@@ -66,11 +94,8 @@ class StubbornServer(PostgresServer):
 @pytest.fixture
 def server(request: pytest.FixtureRequest) -> Iterator[StubbornServer]:
     """A server of this test's own."""
-    server = StubbornServer(getattr(request, "param", {}))
-    try:
-        yield server.start()
-    finally:
-        server.stop()
+    with StubbornServer(getattr(request, "param", {})) as server:
+        yield server
 
 
 class Client:
@@ -188,8 +213,8 @@ def check_restarts(server: StubbornServer, say: Say, restarts: int) -> None:
 
 @pytest.mark.parametrize("server", [{}, SLOW_COMMIT], indirect=True, ids=["as-is", "slow-commit"])
 def test_immediate_restarts(server: StubbornServer, say: Say) -> None:
-    """Three of them; with slow commits most of them fall into one, whose end is looked up."""
-    check_restarts(server, say, 3)
+    """A few; with slow commits most of them fall into one, whose end is looked up."""
+    check_restarts(server, say, RESTARTS)
 
 
 @pytest.mark.parametrize("server", [SLOW_COMMIT], indirect=True, ids=["slow-commit"])
@@ -198,7 +223,7 @@ def test_immediate_restarts_without_patience(
 ) -> None:
     """Most restarts fall into a commit, whose end nobody looks up: repetition settles it."""
     monkeypatch.setattr(session, "RESOLVE_PATIENCE_S", -1.0)
-    check_restarts(server, say, 3)
+    check_restarts(server, say, RESTARTS)
 
 
 @pytest.mark.parametrize("server", [{"wal_writer_delay": "10s"}], indirect=True, ids=["lazy"])
@@ -208,7 +233,7 @@ def test_unsynced_commits_are_caught(
     """The negative control: commits that do not wait for the disk, and the same checks."""
     monkeypatch.setattr(connection, "_INSIST_ON_SYNC", "SET synchronous_commit = off")
     with pytest.raises(AssertionError, match="was answered at") as caught:
-        check_restarts(server, say, 3)
+        check_restarts(server, say, RESTARTS)
     say(f"caught: {str(caught.value).splitlines()[0]}")
 
 

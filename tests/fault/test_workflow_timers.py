@@ -22,8 +22,8 @@ from tests.fault.workflow_checks import Job, postgres_jobs, sqlite_jobs
 from tests.fault.workflow_server import PRINCIPAL, handlers, prepare
 from tests.fault.zygote import Child, Zygote
 
-TIMERS = 40
-SHORTEST, LONGEST = 8, 28  # tenths of a second
+TIMERS = 24
+SHORTEST, LONGEST = 6, 16  # tenths of a second
 SOON = (1, 4)
 LATE_S_MAX = 1.0
 FIRED_WITHIN_S = 20.0

@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-from tests.house.source import Function, Module, Place, dotted, functions, modules
+from tests.house.source import Function, Module, Place, dotted, modules
 
 BANNED_NAMES = frozenset(
     {"common", "helper", "helpers", "legacy", "manager", "managers"}
@@ -37,7 +37,7 @@ def function_lengths(tree: Path) -> list[Place]:
     sizes = [
         Place(module.path, (one.end_lineno or one.lineno) - one.lineno + 1, f"lines of {one.name}")
         for module in modules(tree)
-        for one in functions(module.tree)
+        for one in module.functions
     ]
     return sorted(sizes, key=lambda place: -place.line)
 
@@ -46,7 +46,7 @@ def broad_handlers(tree: Path) -> list[Place]:
     """Handlers that swallow everything; one that ends by raising again swallows nothing."""
     found = []
     for module in modules(tree):
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.ExceptHandler) and _is_broad(node.type):
                 last = node.body[-1]
                 if not (isinstance(last, ast.Raise) and last.exc is None):
@@ -79,8 +79,8 @@ def clock_reads(tree: Path) -> list[Place]:
     for module in modules(tree):
         if module.name.split(".")[1:] == ["clock"]:
             continue
-        names = _imported_names(module)
-        for node in ast.walk(module.tree):
+        names = _times_imported(module)
+        for node in module.nodes if names else ():
             head, _, rest = dotted(node).partition(".")
             full = ".".join(filter(None, [names.get(head, ""), rest]))
             if head in names and _CLOCK_READS.fullmatch(full):
@@ -88,15 +88,15 @@ def clock_reads(tree: Path) -> list[Place]:
     return sorted({(one.path, one.line): one for one in found}.values(), key=str)
 
 
-def _imported_names(module: Module) -> dict[str, str]:
-    """What each imported name of a module stands for."""
+def _times_imported(module: Module) -> dict[str, str]:
+    """What each imported name that has to do with time stands for."""
     names: dict[str, str] = {}
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             names |= {one.asname or one.name: one.name for one in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
             names |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
-    return names
+    return {name: full for name, full in names.items() if full.startswith(("time", "datetime"))}
 
 
 def sql_strings(tree: Path) -> list[Place]:
@@ -105,8 +105,8 @@ def sql_strings(tree: Path) -> list[Place]:
     for module in modules(tree):
         if module.name.split(".")[1:2] in (["store"], ["scratch"]):
             continue
-        prose = {id(doc) for doc in map(_docstring_node, ast.walk(module.tree)) if doc}
-        for node in ast.walk(module.tree):
+        prose = {id(doc) for doc in map(_docstring_node, module.nodes) if doc}
+        for node in module.nodes:
             text = node.value if isinstance(node, ast.Constant) else None
             if isinstance(text, str) and id(node) not in prose and _SQL.match(text):
                 found.append(module.place(node, repr(text[:40])))
@@ -126,9 +126,7 @@ def undocumented(tree: Path) -> list[Place]:
     signature in a protocol is explained by its class.
     """
     found = modules(tree)
-    classes = [
-        node for one in found for node in ast.walk(one.tree) if isinstance(node, ast.ClassDef)
-    ]
+    classes = [node for one in found for node in one.nodes if isinstance(node, ast.ClassDef)]
     promised = {node.name: _documented_methods(node) for node in classes}
     places = []
     for module in found:
@@ -157,7 +155,7 @@ def _undocumented_in(
 
 
 def _documented_methods(node: ast.ClassDef) -> set[str]:
-    return {one.name for one in functions(node) if ast.get_docstring(one)}
+    return {one.name for one in node.body if isinstance(one, Function) and ast.get_docstring(one)}
 
 
 def _is_excused(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
@@ -172,7 +170,7 @@ def unannotated_returns(tree: Path) -> list[Place]:
     return [
         module.place(one, one.name)
         for module in modules(tree)
-        for one in functions(module.tree)
+        for one in module.functions
         if one.returns is None
     ]
 
@@ -182,6 +180,7 @@ def unfinished(tree: Path) -> list[Place]:
     return [
         Place(module.path, number, match.group())
         for module in modules(tree)
+        if _UNFINISHED.search(module.text)
         for number, line in enumerate(module.text.splitlines(), 1)
         for match in _UNFINISHED.finditer(line)
     ]
@@ -192,7 +191,7 @@ def skipped_tests(tree: Path) -> list[Place]:
     return [
         module.place(node, dotted(node))
         for module in modules(tree)
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Attribute)
         and node.attr in _SKIPS
         and dotted(node).split(".")[0] in {"pytest", "unittest", "self"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from tests.house.source import Module, Place, functions, modules
+from tests.house.source import Module, Place, modules
 
 Graph = dict[str, set[str]]
 
@@ -16,9 +16,12 @@ def imports_in_functions(tree: Path) -> list[Place]:
     for module in modules(tree):
         if module.name.split(".")[1:2] == ["cli"]:
             continue
-        for function in functions(module.tree):
+        on_top = {id(node) for node in module.tree.body}
+        imports = [one for one in module.nodes if isinstance(one, ast.Import | ast.ImportFrom)]
+        lower = {id(one) for one in imports} - on_top
+        for function in module.functions if lower else ():
             for node in ast.walk(function):
-                if isinstance(node, ast.Import | ast.ImportFrom):
+                if id(node) in lower:
                     found.add(module.place(node, f"import in {function.name}"))
     # A nested function is seen from the outer one too; one place is one finding.
     return sorted({(one.path, one.line): one for one in found}.values(), key=str)
@@ -43,7 +46,7 @@ def import_graph(found: list[Module]) -> Graph:
 
 def _imported(module: Module, names: set[str]) -> set[str]:
     wanted: set[str] = set()
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             wanted.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -41,7 +41,9 @@ def registry_hosts(files: list[Path]) -> list[Place]:
     return [
         Place(str(path), number, host)
         for path in files
-        for number, line in enumerate(path.read_bytes().splitlines(), 1)
+        for text in (path.read_bytes().lower(),)
         for host in REGISTRY_HOSTS
-        if host.encode() in line.lower()
+        if host.encode() in text
+        for number, line in enumerate(text.splitlines(), 1)
+        if host.encode() in line
     ]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import gc
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -32,6 +31,16 @@ class Module:
     name: str
     text: str
     tree: ast.Module
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """Every node of the tree, walked to once for a dozen measurements."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def functions(self) -> list[Function]:
+        """Every function, methods and nested ones included."""
+        return [one for one in self.nodes if isinstance(one, Function)]
 
     def place(self, node: ast.AST, what: str) -> Place:
         """Where a node stands, and what was found there."""
@@ -60,11 +69,6 @@ def _module(path: Path, relative: Path, mtime_ns: int, size: int) -> Module:
     name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
     text = path.read_text(encoding="utf-8")
     return Module(str(relative), name, text, ast.parse(text, str(path)))
-
-
-def functions(node: ast.AST) -> Iterator[Function]:
-    """Every function below a node, methods and nested ones included."""
-    return (one for one in ast.walk(node) if isinstance(one, Function))
 
 
 def dotted(node: ast.AST) -> str:

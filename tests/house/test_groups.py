@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,9 @@ def test_a_group_stays_in_one_process(tmp_path: Path) -> None:
     (tmp_path / "test_grouped.py").write_text(_GROUPED)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup"]
-    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=100)
+    command += ["-p", "xdist"]  # and nothing else, which three processes would have to load
+    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=100, env=env)
     processes = (tmp_path / "processes").read_text().split()
     assert len(processes) == 8
     assert len(set(processes)) == 1

@@ -9,7 +9,7 @@ import pytest
 from tests.limits.oracle import Bucket, Judgement, Seen, judge
 
 BUCKET = Bucket(30.0, 60)
-SECONDS = 60.0
+SECONDS = 40.0
 PACE = 45.0
 
 
@@ -49,7 +49,7 @@ def traffic(limiters: list[Limiter], seed: str, *, latency_s: float = 0.04) -> l
 @pytest.mark.parametrize("latency_s", [0.0, 0.04, 0.4])
 def test_an_exact_limiter_is_exact(latency_s: float) -> None:
     judgement = judge(BUCKET, traffic([Limiter(BUCKET)], "exact", latency_s=latency_s))
-    assert judgement.admitted > 1_000
+    assert judgement.admitted > 800
     assert judgement.refused > 200
     assert (judgement.over, judgement.under) == (0, 0)
 

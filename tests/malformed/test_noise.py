@@ -12,7 +12,7 @@ from tests.malformed.cases import LANES, OK, Case, Expect, Lane, request, tool_c
 from tests.malformed.sending import Door, send
 from tests.malformed.verdict import complaints
 
-ROUNDS = 300
+ROUNDS = pytest.mark.parametrize("rounds", [150, pytest.param(3000, marks=pytest.mark.long)])
 NORMAL = Case("a normal call", OK, message=tool_call("sandbar.schema.datatypes", {}))
 
 GOOD = [
@@ -64,14 +64,15 @@ def test_what_is_spoilt_was_good_before(good: Case, lane: Lane, door: Door) -> N
     assert [one for one in found if not one.startswith("answered after")] == []
 
 
+@ROUNDS
 @pytest.mark.parametrize("lane", LANES)
 def test_noise_shows_no_defect(
-    lane: Lane, door: Door, record_property: Callable[[str, object], None]
+    lane: Lane, rounds: int, door: Door, record_property: Callable[[str, object], None]
 ) -> None:
     seed = secrets.token_hex(4)
-    record_property("figure", f"seed {seed}, {ROUNDS} requests")
+    record_property("figure", f"seed {seed}, {rounds} requests")
     chance = random.Random(seed)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         good = chance.choice(GOOD)
         body = _spoilt(good.payload(lane), chance)
         case = Case("noise", {}, body=body, headers=good.routing() if lane == "envelope" else {})

@@ -17,7 +17,7 @@ from tests.mcp.served import Role, Served, serving
 Record = Any
 
 _ROUNDS = 8
-_CALLS = 40
+_CALLS = 20
 _TRIES = 3  # a machine that is busy with something else may spoil one, but not all
 
 

@@ -54,7 +54,7 @@ def test_no_read_comes_through_after_the_end(served: Served) -> None:
     headers = {"Authorization": f"Bearer {served.token()}", "Accept": BOTH}
     call = {"jsonrpc": "2.0", **_call(_FIND)}
     with httpx2.Client(verify=WITHOUT_TLS, headers=headers) as client:
-        for _ in range(30):
+        for _ in range(12):
             mine = {"Mcp-Session-Id": open_session(served)}
             assert client.post(served.url, headers=mine, json=call).status_code == 200
             assert client.delete(served.url, headers=mine).status_code == 200

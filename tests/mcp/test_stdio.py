@@ -11,6 +11,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 import sandbar
+from tests.mcp.served import MODERN
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +22,7 @@ def _command(path: Path) -> StdioServerParameters:
     return StdioServerParameters(command=_SANDBAR, args=["stdio", "--database", str(path)])
 
 
-@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+@pytest.mark.parametrize("mode", ["legacy", MODERN])
 async def test_a_desktop_client(tmp_path: Path, mode: str) -> None:
     path = tmp_path / "desk.db"
     with await anyio.to_thread.run_sync(sandbar.open, path) as db:
@@ -36,6 +37,8 @@ async def test_a_desktop_client(tmp_path: Path, mode: str) -> None:
             assert not made.is_error, made.content
             read = await client.read_resource("mcp://sandbar/zorp/Boot/desk/one")
             assert json.loads(read.contents[0].text)["ident"] == "desk/one"  # type: ignore[union-attr]
+            if mode == MODERN:
+                await _hears_of_another_process(client, db)
         found = await anyio.to_thread.run_sync(db.get, "desk/one")
         assert found["footwear/name"] == "One"
         rows = db.journal.trail.rows(db.workspace.number, limit=100)
@@ -44,19 +47,17 @@ async def test_a_desktop_client(tmp_path: Path, mode: str) -> None:
         assert [one for one in asked if one[0] in expected] == [(one, True) for one in expected]
 
 
-async def test_news_from_another_process(tmp_path: Path) -> None:
-    path = tmp_path / "news.db"
-    with await anyio.to_thread.run_sync(sandbar.open, path) as db:
-        async with (
-            Client(_command(path), mode="2026-07-28") as client,
-            client.listen(tools_list_changed=True) as events,
-        ):
-            define = {"news/Thing": {"dt/subclass-of": "dt/Resource"}}
-            await anyio.to_thread.run_sync(lambda: db.define(classes=define))
-            with anyio.fail_after(5):
-                async for event in events:
-                    assert type(event).__name__ == "ToolsListChanged"
-                    break
+async def _hears_of_another_process(client: Client, db: sandbar.Database) -> None:
+    """What the process of this test commits is news to the program's client."""
+    heard = []
+    async with client.listen(tools_list_changed=True) as events:
+        define = {"news/Thing": {"dt/subclass-of": "dt/Resource"}}
+        await anyio.to_thread.run_sync(lambda: db.define(classes=define))
+        with anyio.fail_after(5):
+            async for event in events:
+                heard.append(type(event).__name__)
+                break
+    assert heard == ["ToolsListChanged"]
 
 
 async def test_what_was_asked_before_the_end_is_answered(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def _stream_of(session: str) -> dict[str, str]:
 
 def test_a_session_may_subscribe_as_soon_as_it_is_greeted(served: Served) -> None:
     uri = _boot(served, "soon/boot")
-    for n in range(20):
+    for n in range(10):
         session = initialize(served)
         assert ask(served, session, "resources/subscribe", {"uri": uri})[0]["result"] == {}
         served.db.update("soon/boot", {"footwear/name": f"Boot {n}"})

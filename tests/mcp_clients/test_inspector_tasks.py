@@ -20,6 +20,7 @@ import pytest
 
 from tests.live_server import LiveServer
 from tests.mcp_clients import node
+from tests.mcp_clients.inspector import MCPDO, Ready
 
 pytestmark = pytest.mark.xdist_group("mcp-clients")
 
@@ -39,6 +40,7 @@ class Mcpdo:
             "MCP_INSPECTOR_SECRET_STORE": "memory",
         }
         (home / "daemon").mkdir(mode=0o700)
+        self.ready = Ready(MCPDO, self._variables)
 
     def connect(self, server: LiveServer, name: str, era: str) -> None:
         """Make a connection that later commands name."""
@@ -48,15 +50,19 @@ class Mcpdo:
         assert answer["protocolEra"] == era
 
     def run(self, connection: str, *words: str, code: int = 0) -> Any:
-        """Run a command to its end; what it prints."""
-        done = node.run(*self._words(connection, *words), variables=self._variables)
+        """Run a command to its end; what it prints. One that is to fail is a process of its own."""
+        given = self._words(connection, *words)
+        if code:
+            done = node.run(MCPDO.path, *given, variables=self._variables)
+        else:
+            done = self.ready.run(*given)
         assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}{done.stderr}"
         return json.loads(done.stdout) if done.stdout else done.stderr
 
     def begin(self, connection: str, *words: str) -> subprocess.Popen[str]:
         """Run a command beside others."""
         return subprocess.Popen(
-            [str(node.NODE), *map(str, self._words(connection, *words))],
+            [str(node.NODE), str(MCPDO.path), *self._words(connection, *words)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -64,11 +70,9 @@ class Mcpdo:
             env=node.environment(self._variables),
         )
 
-    def _words(self, connection: str, *words: str) -> list[str | Path]:
-        inspector = node.package("@modelcontextprotocol/inspector")
-        program = inspector / "clients/mcpdo/build/mcp-bin.js"
+    def _words(self, connection: str, *words: str) -> list[str]:
         named = ["--connection", connection] if connection else []
-        return [program, "--format", "json", "--stored-auth-only", *named, *words]
+        return ["--format", "json", "--stored-auth-only", *named, *words]
 
 
 @pytest.fixture(scope="module")
@@ -76,13 +80,14 @@ def mcpdo(tasking: LiveServer) -> Iterator[Mcpdo]:
     """A daemon with two connections per era."""
     with tempfile.TemporaryDirectory(prefix="mcpdo-") as home:  # a socket's path must be short
         program = Mcpdo(Path(home))
-        try:
-            for era in ERAS:
-                program.connect(tasking, era, era)
-                program.connect(tasking, f"{era}-beside", era)
-            yield program
-        finally:
-            program.run("", "daemon", "stop")
+        with program.ready:
+            try:
+                for era in ERAS:
+                    program.connect(tasking, era, era)
+                    program.connect(tasking, f"{era}-beside", era)
+                yield program
+            finally:
+                program.run("", "daemon", "stop")
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -49,7 +49,7 @@ def test_each_memory_once_at_its_last_change(memory: sandbar.Database, call: Cal
 
 def test_many_of_one_transaction_are_paged(memory: sandbar.Database, call: Call) -> None:
     since = _last_t(memory)
-    names = [f"mm/m{number:03}" for number in range(120)]
+    names = [f"mm/m{number:03}" for number in range(60)]
     memory.transact(
         [
             {"op": "create", "class": "mm/Memory", "slots": {"db/ident": name, "memory/name": name}}

@@ -140,8 +140,8 @@ def test_random_filters_agree_with_a_naive_reading(shop: Database, seed: int) ->
     dice = random.Random(seed)
     populate(shop, dice)
     then = shop.t - dice.randrange(1, 15)
-    compare(shop, dice, 60, None)
-    compare(shop, dice, 20, then)
+    compare(shop, dice, 30, None)
+    compare(shop, dice, 12, then)
 
 
 @pytest.mark.long

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
 from sandbar.model import Workspace
 from sandbar.notify import News, StoreHub
 from sandbar.store.api import Store
@@ -17,6 +19,7 @@ from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.sqlite.store import SqliteStore
 
 WAIT_S = 20.0
+OFTEN_S = 0.05  # as on SQLite
 
 PROPERTIES: dict[str, dict[str, Any]] = {
     "note/text": {"dt/range": "db.type/string", "dt/indexed?": True},
@@ -61,6 +64,10 @@ class Site:
         workspace = Workspace.open(self.store, name)
         workspace.define(PROPERTIES, CLASSES, principal="test")
         return name, workspace
+
+    def look_often(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let whoever subscribes from now on wait less for what it is not called about."""
+        monkeypatch.setattr(vars(self.store)["_watchers"], "_poll_s", OFTEN_S)
 
     def close(self) -> None:
         """In the order in which a server does it."""

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,7 @@ import pytest
 
 from sandbar.packs import PackCode, code_of
 from tests.packs.conftest import WritePack
+from tests.packs.scripts import run_script
 
 GARDEN = '''
 """The code of a pack that somebody else has written."""
@@ -113,14 +111,7 @@ def install(site: Path, name: str = "garden", code: str = GARDEN, value: str = "
 
 def run_with(site: Path, script: str) -> dict[str, Any]:
     """Run a script in a process that has these distributions installed."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", PROGRAM, str(site / "a.db"), textwrap.dedent(script)],
-        env={**os.environ, "PYTHONPATH": str(site)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_script(site, PROGRAM, str(site / "a.db"), textwrap.dedent(script))
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

@@ -93,7 +93,7 @@ def define_everything(db: sandbar.Database) -> None:
     )
 
 
-def fill(db: sandbar.Database, random: Random, count: int = 60) -> None:
+def fill(db: sandbar.Database, random: Random, count: int) -> None:
     """Entities with and without ident, which refer to each other in circles."""
     operations: list[dict[str, Any]] = []
     for n in range(count):

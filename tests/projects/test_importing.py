@@ -144,7 +144,7 @@ def test_a_number_that_is_somebody_elses_is_refused(new_place: NewPlace, tmp_pat
 
 
 def test_references_forwards_backwards_and_in_circles(either_notes: Place, tmp_path: Path) -> None:
-    count = 1_100  # several batches
+    count = 700  # more than are written at once
     for n in range(count):
         cites = f"cites: [n/{count - 1 - n:04}, n/{(n + 7) % count:04}]\n"
         note(tmp_path, f"{n:04}", cites + f"about: n/{(n * 31) % count:04}\n")
@@ -161,7 +161,7 @@ def test_references_forwards_backwards_and_in_circles(either_notes: Place, tmp_p
 
 @pytest.mark.parametrize("step", [1, -1], ids=["forwards", "backwards"])
 def test_a_chain_in_which_each_needs_the_next(place: Place, tmp_path: Path, step: int) -> None:
-    count = 1_100  # several batches
+    count = 700  # more than are written at once
     place.db.define(
         properties={"c/next": {"dt/range": "c/Link", "dt/required?": True}},
         classes={"c/Link": {"dt/subclass-of": ["dt/Ref"], "dt/slots": ["c/next"]}},
@@ -297,8 +297,9 @@ def test_files_that_vanish_or_change_meanwhile(notes: Place, tmp_path: Path) -> 
 
 
 def test_whoever_listens_can_stop_it_and_a_second_run_ends_it(notes: Place, tmp_path: Path) -> None:
-    for n in range(1_200):
-        note(tmp_path, f"{n:04}", f"cites: [n/{(n + 600) % 1200:04}]\n")
+    count = 700  # more than are written at once
+    for n in range(count):
+        note(tmp_path, f"{n:04}", f"cites: [n/{(n + 350) % count:04}]\n")
     seen: list[tuple[int, int]] = []
 
     class Stop(Exception):
@@ -306,18 +307,18 @@ def test_whoever_listens_can_stop_it_and_a_second_run_ends_it(notes: Place, tmp_
 
     def stop(done: int, total: int, message: str) -> None:
         seen.append((done, total))
-        if message.startswith("importing") and done >= 1_200 + 700:
+        if message.startswith("importing") and done >= count + 500:
             raise Stop
 
     with pytest.raises(Stop):
         notes.apply(tmp_path, progress=stop)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     made = notes.guarded().instance_count("note/Note")
-    assert 0 < made < 1_200
+    assert 0 < made < count
     again = notes.apply(tmp_path)
     assert again.reconciled
-    assert again.counts["create"] == 1_200 - made
-    assert notes.apply(tmp_path).counts == {"unchanged": 1_200}
+    assert again.counts["create"] == count - made
+    assert notes.apply(tmp_path).counts == {"unchanged": count}
 
 
 def test_what_was_left_half_made_is_known_by_its_mark_alone(
@@ -325,7 +326,7 @@ def test_what_was_left_half_made_is_known_by_its_mark_alone(
 ) -> None:
     origin, copy = new_place(), new_place()
     origin.db.define(**NOTE)
-    names = [f"{n:03}" for n in range(700)]
+    names = [f"{n:03}" for n in range(620)]  # 500 are written at once
     slots = [{"db/ident": f"n/{name}", "note/name": name} for name in names]
     origin.db.transact([Create(class_="note/Note", slots=one) for one in slots])
     cites = [

@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
-import time
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 
 import sandbar
 from tests.conftest import Say
+from tests.forked import CONTEXT, Forked
 from tests.projects.conftest import NOTE, Place, tree
 
-COUNT = 1_200  # three batches
+COUNT = 700  # two batches
+_BATCH = 500
 _LONGEST_WAIT_S = 60
 
-_SCRIPT = """
-import sys
-from pathlib import Path
-import sandbar
-from tests.projects.conftest import Place
-db = sandbar.open(sys.argv[1])
-def told(done, total, message):
-    print(message.partition(":")[0], done, flush=True)
-Place(db).apply(Path(sys.argv[2]), progress=told)
-db.close()
-"""
+# In one process, so that what is imported is made once.
+pytestmark = pytest.mark.xdist_group("projects-killed")
 
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The export of some thousand notes that refer to each other, backwards and forwards."""
+    """The export of many notes that refer to each other, backwards and forwards."""
     folder = tmp_path_factory.mktemp("origin")
     with sandbar.open(folder / "origin.db") as db:
         db.define(**NOTE)
-        for start in range(0, COUNT, 400):
-            db.transact([_create(n) for n in range(start, start + 400)])
-        for start in range(0, COUNT, 400):
-            db.transact([_update(n) for n in range(start, start + 400)])
+        db.transact([_create(n) for n in range(COUNT)])
+        db.transact([_update(n) for n in range(COUNT)])
         Place(db).export(folder / "project")
     return folder / "project"
 
@@ -57,31 +45,40 @@ def _update(n: int) -> dict[str, object]:
 
 def run_until(database: Path, project: Path, word: str, least: int, how: signal.Signals) -> bool:
     """Import in a process of its own and end it when it says this; whether it had to be ended."""
-    command = [sys.executable, "-c", _SCRIPT, str(database), str(project)]
-    root = Path(__file__).parents[2]
-    process = subprocess.Popen(
-        command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    assert process.stdout is not None
-    deadline = time.monotonic() + _LONGEST_WAIT_S
+    ours, theirs = CONTEXT.Pipe(duplex=False)
+    process = Forked(run_and_tell, theirs, str(database), project)
+    theirs.close()
     try:
-        for line in process.stdout:
-            assert time.monotonic() < deadline
-            message, _, done = line.partition(" ")
-            if message == word and int(done) >= least:
-                os.kill(process.pid, how)
+        while ours.poll(_LONGEST_WAIT_S):
+            message, done = ours.recv()
+            if message == word and done >= least:
+                process.send_signal(how)
                 return True
+        process.kill()
+        raise AssertionError(f"it has not told anything for {_LONGEST_WAIT_S} s")
+    except EOFError:
         return False
     finally:
-        process.stdout.close()
-        process.wait(timeout=_LONGEST_WAIT_S)
+        process.wait(_LONGEST_WAIT_S)
+        ours.close()
+
+
+def run_and_tell(told: Connection, database: str, project: Path) -> None:
+    """Import, and tell how far it is."""
+
+    def progress(done: int, total: int, message: str) -> None:
+        told.send((message.partition(":")[0], done))
+
+    db = sandbar.open(database)
+    Place(db).apply(project, progress=progress)
+    db.close()
 
 
 @pytest.mark.parametrize(
     ("word", "least", "how"),
     [
-        ("importing", COUNT + COUNT // 2, signal.SIGKILL),
-        ("importing", COUNT + COUNT * 5 // 6, signal.SIGINT),
+        ("importing", COUNT + _BATCH, signal.SIGKILL),
+        ("importing", COUNT + _BATCH + 100, signal.SIGINT),
         ("linking", 2 * COUNT + COUNT // 3, signal.SIGKILL),
     ],
     ids=["early", "late", "linking"],
@@ -111,7 +108,7 @@ def test_a_second_run_finishes_what_was_killed(
 
 def test_what_somebody_made_of_a_half_made_entity_stays(exported: Path, tmp_path: Path) -> None:
     database = tmp_path / "copy.db"
-    assert run_until(database, exported, "importing", COUNT + COUNT * 3 // 5, signal.SIGKILL)
+    assert run_until(database, exported, "importing", COUNT + _BATCH, signal.SIGKILL)
     with sandbar.open(database) as db:
         copy = Place(db)
         found = next(one for one in db.each("note/Note") if "note/cites" not in one.slots)

@@ -12,10 +12,13 @@ from pathlib import Path
 import pytest
 
 import sandbar
-from tests.cli.program import PROGRAM, environment
+from tests.cli.program import environment
 from tests.conftest import Say
+from tests.ready_program import answered, started
 
 EVERYDAY, MANY = 1_200, 100_000
+WORDS = ("project", "import", "notes", "--class", "mm/Memory", "--apply")
+IMPORTED_S_MAX = 1_500
 
 
 def write_notes(folder: Path, count: int) -> None:
@@ -35,25 +38,26 @@ def _linked(n: int, count: int) -> list[int]:
     return [(n * 7 + 1) % count, (n + count // 2) % count, (n * 31 + 17) % count]
 
 
-def begun(place: Path, *program: str) -> subprocess.Popen[str]:
-    words = ("project", "import", "notes", "--class", "mm/Memory", "--apply")
-    return subprocess.Popen(
-        [*(program or (str(PROGRAM),)), *words],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-        text=True, cwd=place, env=environment(),
-    )  # fmt: skip
+def imported(place: Path) -> str:
+    """Import to the end; what is said."""
+    answer = answered(WORDS, place, environment(), IMPORTED_S_MAX)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return answer.stdout
 
 
 def interrupted(place: Path, number: signal.Signals, entities: int) -> int:
     """Begin, and end it by a signal once there are so many more entities; how many there are."""
     with sandbar.open(place / "sandbar.db") as db:
         wanted = db.workspace.validity.count("mm/Memory") + entities
-        process = begun(place)
+        process = started(WORDS, place, environment())
         while process.poll() is None and db.workspace.validity.count("mm/Memory") < wanted:
             time.sleep(0.02)
         process.send_signal(number)
-        process.communicate()
-        assert process.returncode == (130 if number == signal.SIGINT else -number)
+        for pipe in (process.stdout, process.stderr):
+            assert pipe is not None
+            pipe.read()
+            pipe.close()
+        assert process.wait() == (130 if number == signal.SIGINT else -number)
         return db.workspace.validity.count("mm/Memory")
 
 
@@ -64,19 +68,16 @@ def import_them_all(place: Path, count: int, say: Say) -> None:
     killed = interrupted(place, signal.SIGKILL, count // 10)
     stopped = interrupted(place, signal.SIGINT, count // 10)
     began = time.monotonic()
-    process = begun(place)
-    told, _ = process.communicate()
+    imported(place)
     took_s = time.monotonic() - began
-    assert process.returncode == 0, told
     say(
         f"{count:,} files: killed at {killed:,}, stopped at {stopped:,}, rest in {took_s:.0f} s:"
         f" {(count - stopped) / took_s:,.0f} a second"
     )
     assert 0 < killed <= stopped <= count
     check_all_are_there(place, count)
-    again = begun(place)
-    told, _ = again.communicate()
-    assert re.search(rf"{count:,} unchanged", told), told
+    again = imported(place)
+    assert re.search(rf"{count:,} unchanged", again), again
 
 
 def check_all_are_there(place: Path, count: int) -> None:
@@ -115,10 +116,12 @@ def peak_mb(place: Path, count: int) -> float:
     with sandbar.open(place / "sandbar.db") as db:
         db.load_pack("memory")
     write_notes(place / "notes", count)
-    process = begun(place, sys.executable, "-c", _WITH_A_SMALL_CACHE)
-    told, _ = process.communicate()
-    assert process.returncode == 0, told
-    (kib,) = re.findall(r"VmHWM:\s+(\d+) kB", told)
+    told = subprocess.run(
+        [sys.executable, "-c", _WITH_A_SMALL_CACHE, *WORDS],
+        capture_output=True, stdin=subprocess.DEVNULL, text=True, cwd=place, env=environment(),
+        check=True,
+    )  # fmt: skip
+    (kib,) = re.findall(r"VmHWM:\s+(\d+) kB", told.stdout)
     return int(kib) / 1024
 
 

@@ -145,10 +145,11 @@ def test_whoever_closes_it_while_another_thread_looks_does_not_mind(scratch: Scr
     for n in range(2_000):
         table[str(n)] = n
     looked: list[int] = []
+    is_closed = threading.Event()
 
     def look() -> None:
         with suppress(Unavailable):
-            while len(looked) < 1_000:
+            while not is_closed.is_set():
                 looked.append(sum(1 for _ in table.items()))
 
     thread = threading.Thread(target=look)
@@ -156,6 +157,7 @@ def test_whoever_closes_it_while_another_thread_looks_does_not_mind(scratch: Scr
     while not looked:
         time.sleep(0.001)
     scratch.close()
+    is_closed.set()
     thread.join()
     assert looked[0] == 2_000
 

@@ -22,6 +22,9 @@ APART_MAX = 0.05
 
 Stores = dict[str, Database]
 
+# In one process, so that the notes are written once.
+pytestmark = pytest.mark.xdist_group("search-quality")
+
 
 @pytest.fixture(scope="module")
 def stores(

@@ -28,7 +28,7 @@ def test_every_read_at_every_moment_agrees_with_a_dictionary(
         for t in range(oracle.t + 1):
             _compare_moment(snapshot, oracle, t)
         _compare_versions(snapshot, oracle)
-        for _ in range(250):
+        for _ in range(120):
             scan = random_scan(dice, oracle)
             assert _seen(snapshot, scan) == oracle.scan(scan), f"seed {seed}: {scan}"
 

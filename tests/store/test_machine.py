@@ -117,16 +117,30 @@ def both_stores(installed_postgres: str) -> Iterator[tuple[Store, ...]]:
             store.close()
 
 
-def test_both_stores_and_a_dictionary_never_differ(both_stores: tuple[Store, ...]) -> None:
+def compare(both_stores: tuple[Store, ...], examples: int) -> None:
+    """Drive them that often."""
+
     class Machine(TwoStores):
         stores = both_stores
 
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=30,
+            max_examples=examples,
             stateful_step_count=15,
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow],
         ),
     )
+
+
+def test_both_stores_and_a_dictionary_never_differ(both_stores: tuple[Store, ...]) -> None:
+    compare(both_stores, 12)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_both_stores_and_a_dictionary_never_differ_in_a_long_run(
+    both_stores: tuple[Store, ...],
+) -> None:
+    compare(both_stores, 300)

@@ -12,7 +12,7 @@ import sandbar
 from tests.conftest import Say
 
 WRITES = 280  # sixteen times sixteen, and some
-WORDS = 1_500
+WORDS = 600
 _FRAME_BYTES = 4096 + 24
 
 
@@ -50,4 +50,4 @@ def test_a_write_merges_a_bounded_part_of_the_index(
     pages = sorted(pages_of_each_write(path, seed))
     most, usual = pages[-1], pages[len(pages) // 2]
     say(f"{usual} pages per write, {most} at most")
-    assert (most < 400) == is_bounded
+    assert (most < 300) == is_bounded

@@ -16,8 +16,10 @@ from tests.tenancy.arena import Arena
 from tests.tenancy.attacker import Attempt
 from tests.tenancy.playing import Player, steady
 
-PAIRS = 300
-TIMED = 300
+pytestmark = pytest.mark.xdist_group("tenancy-planted")  # they copy one victim
+
+PAIRS = 180
+TIMED = 120
 # What is made stays: a second call would find it.
 _MAKING = re.compile(r"create|define|start|run|mint|transact|class[._]|retry|restore")
 
@@ -113,7 +115,7 @@ def test_what_is_anothers_is_answered_as_what_is_nobodys(arena: Arena, say: Say)
     assert count > PAIRS / 2
 
 
-@pytest.mark.parametrize("new_address", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 def test_a_refusal_that_tells_them_apart_is_noticed(
     arena: Arena, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,10 +26,10 @@ from tests.tenancy.world import LIMIT_SLOT, open_workspace
 
 pytestmark = pytest.mark.xdist_group("tenancy-crossed")  # its servers start once
 
-CLIENTS = 64
+CLIENTS = 32
 CONNECTIONS = 16
-ROUNDS = 6
-ROUNDS_LONG = 400
+ROUNDS = 5
+ROUNDS_LONG = 800
 TENANTS = ("alpha", "beta")
 THINGS = 8
 ROADS = ("bare", "session", "modern")
@@ -117,7 +117,7 @@ def crossed(text: str, tenant: str, number: int) -> str | None:
 
 
 class Crowd:
-    """Sixty-four clients on sixteen connections."""
+    """Clients of both tenants, two for each connection."""
 
     def __init__(self, tenants: Tenants, random: Random) -> None:
         self._tenants, self._random = tenants, random

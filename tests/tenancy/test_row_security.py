@@ -1,7 +1,7 @@
 """Row-level security keeps tenants apart by itself, and so do the store's own filters.
 
-PostgreSQL has two layers. Here each has to do without the other: first in thousands of random
-calls, then statement by statement.
+PostgreSQL has two layers. Here each has to do without the other: first in random calls, then
+statement by statement.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ from tests.tenancy.statements import say_the_rest
 from tests.tenancy.victim import Victim, planted
 from tests.tenancy.world import World, opened_world
 
-CALLS = 250  # three or four times every verb
+CALLS = 150  # twice every verb
 CALLS_LONG = 100_000
 CONTROL_CALLS = 2_000
 _COUNTS = re.compile(r"SELECT (count|coalesce|max)\(")  # one row, whatever they have found
 _BINDS = ("queries.sql:bind", "archive.sql:bind")
 _WS = re.compile(r"\bws\b|found\(|bound\(")
+PLANTED = pytest.mark.xdist_group("tenancy-planted")  # they copy one victim
 TOGETHER = pytest.mark.xdist_group("tenancy-statements")  # they share what was recorded
-ON_POSTGRES = pytest.mark.parametrize("new_address", ["postgres"], indirect=True)
+ON_POSTGRES = pytest.mark.parametrize("kind", ["postgres"], indirect=True)
 
 # Functions that reach beyond the bound workspace because that is what they are for.
 BEYOND = {
@@ -83,6 +84,7 @@ def secured_tables(connection: psycopg.Connection[Any]) -> list[str]:
     return [name for (name,) in connection.execute(query)]
 
 
+@PLANTED
 @ON_POSTGRES
 def test_row_level_security_alone_keeps_tenants_apart(
     new_arena: NewArena, say: Say, monkeypatch: pytest.MonkeyPatch
@@ -93,6 +95,7 @@ def test_row_level_security_alone_keeps_tenants_apart(
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
+@PLANTED
 @ON_POSTGRES
 def test_row_level_security_alone_keeps_tenants_apart_in_very_many_calls(
     new_arena: NewArena, say: Say, monkeypatch: pytest.MonkeyPatch
@@ -113,6 +116,7 @@ def without_security(new_arena: NewArena) -> NewArena:
     return new
 
 
+@PLANTED
 @ON_POSTGRES
 def test_filters_alone_keep_tenants_apart(without_security: NewArena, say: Say) -> None:
     assert_kept_apart(without_security, CALLS, say)
@@ -120,6 +124,7 @@ def test_filters_alone_keep_tenants_apart(without_security: NewArena, say: Say) 
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
+@PLANTED
 @ON_POSTGRES
 def test_filters_alone_keep_tenants_apart_in_very_many_calls(
     without_security: NewArena, say: Say
@@ -127,6 +132,7 @@ def test_filters_alone_keep_tenants_apart_in_very_many_calls(
     assert_kept_apart(without_security, CALLS_LONG, say, is_compared=False)
 
 
+@PLANTED
 @ON_POSTGRES
 def test_without_either_it_is_noticed(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
     """A statement without its filter, on a table without its policy."""

@@ -24,6 +24,8 @@ OWNER = "owner"
 PLAYERS = (*ROLES, OWNER)  # the accounts of a workspace, and a key of the person who owns it
 LIMIT_SLOT = "auth/rate-limit"
 
+Tokens = dict[tuple[str, str], str]  # by workspace and player
+
 
 def slot_of(kind: str) -> str:
     """The slot of `shared/Thing` that holds values of a type."""
@@ -45,17 +47,20 @@ CLASSES: dict[str, dict[str, Any]] = {
 
 
 class World:
-    """An open database with the attacker's workspace, and perhaps the victim's."""
+    """An open database with the attacker's workspace, and perhaps the victim's.
 
-    def __init__(self, db: Database, victim: str | None) -> None:
+    `tokens` are those of another world, if this one is a copy of its database.
+    """
+
+    def __init__(self, db: Database, victim: str | None, tokens: Tokens | None = None) -> None:
         self.db = db
-        self.tokens: dict[tuple[str, str], str] = {}
+        self.tokens: Tokens = dict(tokens or {})
         install_access(db.workspace)
         self.houses = Houses(db.workspace_now, db.workspace_name)
         self.ours = self._prepared(OURS)
         self.theirs = None if victim is None else self._prepared(victim)
         self.callers = {player: self.caller(OURS, player) for player in PLAYERS}
-        for number in range(12):
+        for number in range(0 if tokens else 12):
             self._own_thing(number)
 
     @property
@@ -70,6 +75,8 @@ class World:
 
     def _prepared(self, name: str) -> Database:
         home = open_workspace(self.db, name)
+        if (name, OWNER) in self.tokens:
+            return home
         install_access(home.workspace)
         for pack in PACKS:
             home.load_pack(pack)
@@ -103,7 +110,9 @@ def open_workspace(db: Database, name: str) -> Database:
 
 
 @contextmanager
-def opened_world(address: str, victim: str | None, *, server: bool = False) -> Iterator[World]:
-    """A world in an empty database."""
+def opened_world(
+    address: str, victim: str | None, tokens: Tokens | None = None, *, server: bool = False
+) -> Iterator[World]:
+    """A world in an empty database, or in the copy of one that has these tokens."""
     with open_database(address, server=server) as db:
-        yield World(db, victim)
+        yield World(db, victim, tokens)

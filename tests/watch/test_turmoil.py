@@ -49,7 +49,7 @@ def _check(turmoil: Turmoil, say: Say) -> None:
 def test_nothing_is_lost_in_turmoil(
     db: sandbar.Database, address: str, tmp_path: Path, seed: str, say: Say
 ) -> None:
-    _check(_run(db, address, tmp_path / "notes", seed, 120, 40), say)
+    _check(_run(db, address, tmp_path / "notes", seed, 120, 20), say)
 
 
 @pytest.mark.long
@@ -69,7 +69,7 @@ def test_the_oracle_objects_to_a_watch_that_overwrites(tmp_path: Path, seed: str
         db.load_pack("memory")
         turmoil = Turmoil(db, address, folder, seed, is_careless=True)
         try:
-            turmoil.run(160, 30)
+            turmoil.run(200, 15)
             turmoil.settle()
         finally:
             turmoil.close()

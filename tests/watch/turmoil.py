@@ -11,23 +11,21 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import sandbar
 from sandbar.codecs import base_codecs, parse_one
 from tests.cli.program import environment, run
+from tests.forked import Forked
 from tests.ready_program import Started, started_with_log
+from tests.watch import careless
 from tests.watch.notes import CLASS, document
+from tests.watch.writer import change_at_random
 
 TOKEN = re.compile(r"tok-[fw]\d+-[0-9a-f]{8}")
 _NOTHING_DONE = "0 to the workspace, 0 to files, 0 conflicts, 0 refused.\n"
-_ROOT = Path(__file__).parents[2]
-_CARELESS = (sys.executable, "-m", "tests.watch.careless")
-# How long a watch lives before it is killed; the careless one needs a second to begin.
-_LIVES_S = (0.5, 1.5)
-_LIVES_CARELESS_S = (2.0, 4.0)
+_LIVES_S = (0.5, 1.5)  # until a watch is killed
 
 
 class Turmoil:
@@ -44,9 +42,8 @@ class Turmoil:
         self._rng = random.Random(f"{seed} files")
         self._seed = seed
         self._is_careless = is_careless
-        self._lives_s = _LIVES_CARELESS_S if is_careless else _LIVES_S
         self._said = (folder.parent / "watch.log").open("w+", encoding="utf-8")
-        self._watch: subprocess.Popen[str] | Started | None = None
+        self._watch: Forked | Started | None = None
         self.required: set[str] = set()  # tokens of files that no edit of a file has overwritten
         self.starts = self.kills = self.edits = self._made = 0
 
@@ -56,14 +53,7 @@ class Turmoil:
         """Begin the watch."""
         self.starts += 1
         if self._is_careless:
-            self._watch = subprocess.Popen(
-                [*_CARELESS, *self._words()],
-                stdout=self._said,
-                stderr=self._said,
-                text=True,
-                cwd=_ROOT,
-                env=environment(),
-            )
+            self._watch = Forked(careless.run, self._words(), environment(), self._said.name)
         else:
             self._watch = started_with_log(self._words(), environment(), self._said.fileno())
 
@@ -89,15 +79,11 @@ class Turmoil:
     def _once(self) -> subprocess.CompletedProcess[str]:
         if not self._is_careless:
             return run(*self._words("--once"))
-        return subprocess.run(
-            [*_CARELESS, *self._words("--once")],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            cwd=_ROOT,
-            env=environment(),
-            check=False,
-        )
+        words, log = self._words("--once"), self.folder.parent / "once.log"
+        log.unlink(missing_ok=True)
+        code = Forked(careless.run, words, environment(), str(log)).wait(120)
+        said = log.read_text(encoding="utf-8")
+        return subprocess.CompletedProcess(words, code, said, said)
 
     def said(self) -> str:
         """What the watches have said."""
@@ -124,14 +110,10 @@ class Turmoil:
             self._write(self.folder / f"n{number}.md", f"begin {number}\n")
         self.start()
         _wait_until(lambda: len(list(self.db.each(CLASS))) >= 30)
-        words = [self.address, self.db.workspace_name, str(self._seed), str(count // 2)]
-        writer = subprocess.Popen(
-            [sys.executable, "-m", "tests.watch.writer", *words, str(pause_ms), str(self.log)],
-            cwd=_ROOT,
-            env=environment(),
-        )
+        where = (self.address, self.db.workspace_name)
+        writer = Forked(change_at_random, *where, self._seed, count // 2, pause_ms, self.log)
         try:
-            next_kill = time.monotonic() + self._lives_s[0]
+            next_kill = time.monotonic() + _LIVES_S[0]
             while self.edits < count // 2 or writer.poll() is None:
                 if self.edits < count // 2:
                     self._edit()
@@ -140,7 +122,7 @@ class Turmoil:
                     self.kill()
                     time.sleep(self._rng.random() * 0.2)
                     self.start()
-                    next_kill = time.monotonic() + self._rng.uniform(*self._lives_s)
+                    next_kill = time.monotonic() + self._rng.uniform(*_LIVES_S)
             assert writer.wait(timeout=60) == 0
         finally:
             writer.kill()

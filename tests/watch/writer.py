@@ -1,13 +1,11 @@
 """A second process that changes the workspace at random while a watch runs.
 
-Run as `python -m tests.watch.writer ADDRESS WORKSPACE SEED COUNT PAUSE_MS LOG`; every token that
-was committed is a line of the log.
+Every token that was committed is a line of the log.
 """
 
 from __future__ import annotations
 
 import random
-import sys
 import time
 from pathlib import Path
 
@@ -36,13 +34,14 @@ def act(db: sandbar.Database, rng: random.Random, token: str, made: list[str]) -
     db.update(id, {"memory/body": f"{body}{token}\n"}, expect=entity.t, reason="writer")
 
 
-def main() -> None:
+def change_at_random(
+    address: str, workspace: str, seed: str, count: int, pause_ms: int, log: Path
+) -> None:
     """Change the workspace as often as was asked for."""
-    address, workspace, seed, count, pause_ms, log = sys.argv[1:]
     rng = random.Random(f"{seed} workspace")
     made: list[str] = []
-    with sandbar.open(address, workspace) as db, Path(log).open("a", encoding="utf-8") as told:
-        for number in range(int(count)):
+    with sandbar.open(address, workspace) as db, log.open("a", encoding="utf-8") as told:
+        for number in range(count):
             token = f"tok-w{number}-{rng.getrandbits(32):08x}"
             try:
                 act(db, rng, token, made)
@@ -50,8 +49,4 @@ def main() -> None:
                 continue  # somebody else was first: then nothing was written
             told.write(f"{token}\n")
             told.flush()
-            time.sleep(rng.random() * 2 * int(pause_ms) / 1000)
-
-
-if __name__ == "__main__":
-    main()
+            time.sleep(rng.random() * 2 * pause_ms / 1000)

@@ -114,7 +114,7 @@ _SCHEMAS = st.recursive(st.booleans() | _schemas(st.booleans()), _schemas, max_l
 
 
 @given(_SCHEMAS, _VALUES)
-@settings(max_examples=80, deadline=None, print_blob=True)
+@settings(max_examples=30, deadline=None, print_blob=True)
 def test_the_verdict_is_that_of_a_complete_implementation(schema: Any, value: Any) -> None:
     assert_same_verdict(schema, value)
 
@@ -135,7 +135,7 @@ def assert_same_verdict(schema: Any, value: Any) -> None:
 
 
 @given(_SCHEMAS, _VALUES)
-@settings(max_examples=40, deadline=None, print_blob=True)
+@settings(max_examples=15, deadline=None, print_blob=True)
 def test_references_are_followed_as_they_should_be(schema: Any, value: Any) -> None:
     assert_references_followed(schema, value)
 

@@ -189,13 +189,13 @@ _JSON = st.recursive(
 
 
 @given(_JSON)
-@settings(max_examples=100, deadline=None, print_blob=True)
+@settings(max_examples=50, deadline=None, print_blob=True)
 def test_arbitrary_json_is_read_or_refused(given: Any) -> None:
     _read_or_refused(given)
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None, print_blob=True)
+@settings(max_examples=60, deadline=None, print_blob=True)
 def test_a_sound_definition_with_something_arbitrary_in_it_is_read_or_refused(
     data: st.DataObject,
 ) -> None:
@@ -288,13 +288,13 @@ def _shuffle(items: list[Any], order: random.Random) -> None:
 
 
 @given(sound_machines())
-@settings(max_examples=80, deadline=None, print_blob=True)
+@settings(max_examples=30, deadline=None, print_blob=True)
 def test_any_machine_that_is_made_sound_passes(spec: dict[str, Any]) -> None:
     _works(read_spec(spec))
 
 
 @given(sound_machines(), st.data())
-@settings(max_examples=80, deadline=None, print_blob=True)
+@settings(max_examples=30, deadline=None, print_blob=True)
 def test_any_machine_with_a_state_cut_off_is_refused(
     spec: dict[str, Any], data: st.DataObject
 ) -> None:

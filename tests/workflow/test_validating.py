@@ -25,6 +25,8 @@ from tests.workflow.parts import (
     until,
 )
 
+SLOW = 800  # parts: when 40 have been looked at, in small pages, there are enough left to look at
+
 
 def start(db: sandbar.Database, subject: Any = PART) -> int:
     """A validation that has just begun."""
@@ -38,9 +40,9 @@ def steps(db: sandbar.Database, process_id: int) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def parts(place: Place) -> sandbar.Database:
-    """A workspace with 300 parts, 7 of them heavy."""
+    """A workspace with 100 parts, 7 of them heavy."""
     db = place.workspace_of_tests()
-    make_parts(db, 300, heavy=7)
+    make_parts(db, 100, heavy=7)
     return db
 
 
@@ -49,13 +51,13 @@ def test_all_are_valid(parts: sandbar.Database) -> None:
     parts.start_worker()
     view = ended(parts, id)
     assert (view.state, view.kind) == ("validation/passed", "success")
-    counts = {"total": 300, "checked": 300, "valid": 300, "invalid": 0}
+    counts = {"total": 100, "checked": 100, "valid": 100, "invalid": 0}
     assert {name: view.result[name] for name in counts} == counts
     assert {name: view.data[name] for name in counts} == counts
     assert view.result["class"] == PART
     assert view.result["errors"] == []
     assert view.started_at <= view.result["started-at"] <= view.result["completed-at"]
-    assert (view.progress["done"], view.progress["total"]) == (300, 300)
+    assert (view.progress["done"], view.progress["total"]) == (100, 100)
     assert steps(parts, id) == [
         ("start", "pending"),
         ("start", "in-progress"),
@@ -69,7 +71,7 @@ def test_some_are_not_and_a_retry_after_repairs_passes(parts: sandbar.Database) 
     parts.start_worker()
     view = ended(parts, id)
     assert (view.state, view.kind) == ("validation/failed", "failure")
-    assert (view.result["valid"], view.result["invalid"]) == (293, 7)
+    assert (view.result["valid"], view.result["invalid"]) == (93, 7)
     assert {one["class"] for one in view.result["errors"]} == {PART, SCREW}
     for one in view.result["errors"]:
         assert parts.get(one["entity-id"])["part/weight"] == 1000.0
@@ -95,11 +97,11 @@ def test_nothing_is_left_of_the_first_run_while_the_second_goes_on(parts: sandba
 
 def test_no_more_are_kept_than_there_is_room_for(place: Place) -> None:
     db = place.workspace_of_tests()
-    make_parts(db, 400, heavy=400)
+    make_parts(db, 200, heavy=200)
     allow_up_to(db, 100)
     id = start(db)
     view = foreground.run_here(db.workflows, id, lambda *_: None)
-    assert view.result["invalid"] == 400
+    assert view.result["invalid"] == 200
     kept = view.result["errors"]
     assert 50 < len(kept) <= validating.INVALID_KEPT
     ids = [entity.entity_id for entity in db.each(PART) if entity.class_ == PART]
@@ -115,7 +117,7 @@ def test_accounts_are_not_looked_at(parts: sandbar.Database) -> None:
     break_rule(parts, "auth/ServiceAccount", "false")
     id = start(parts, "dt/Resource")
     seen = foreground.run_here(parts.workflows, id, lambda *_: None).result
-    assert (seen["invalid"], seen["checked"] > 300) == (0, True)
+    assert (seen["invalid"], seen["checked"] > 100) == (0, True)
     unhidden = parts.workspace.validity.page("dt/Resource", None, limit=1000)
     assert [one.entity_id for one in unhidden.invalid] == [account]
 
@@ -157,12 +159,12 @@ def test_a_class_that_goes_away_ends_it_in_error(parts: sandbar.Database) -> Non
 
 @pytest.fixture
 def slow(place: Place, monkeypatch: pytest.MonkeyPatch) -> sandbar.Database:
-    """A workspace with 1,500 parts, 50 of them too heavy, looked at in small pages."""
+    """A workspace with many parts, 50 of them too heavy, looked at in small pages."""
     monkeypatch.setattr(validating, "_PAGE_FIRST", 4)
     monkeypatch.setattr(validating, "_PAGE_MAX", 4)
     monkeypatch.setattr(validating, "_SAVE_EVERY_S", 0.0)
     db = place.workspace_of_tests()
-    make_parts(db, 1_500, heavy=50)
+    make_parts(db, SLOW, heavy=50)
     allow_up_to(db, 100)
     return db
 
@@ -182,14 +184,14 @@ def test_cancelled_midway_it_keeps_what_it_found(slow: sandbar.Database) -> None
     slow.start_worker()
     underway(slow, id)
     running = found_by(slow, id)
-    assert 0 < running.checked < 1_500
+    assert 0 < running.checked < SLOW
     view = slow.workflows.cancel(id, principal="tester", reason="enough")
     until(lambda: is_idle(slow), within_s=1.0)
     assert (view.state, view.kind, view.result) == ("validation/cancelled", "cancel", None)
     partial = found_by(slow, id)
-    assert running.checked <= partial.checked < 1_500
+    assert running.checked <= partial.checked < SLOW
     assert partial.checked == partial.valid + partial.invalid
-    assert partial.total == 1_500
+    assert partial.total == SLOW
     assert 25 <= partial.invalid == len(partial.errors) <= 50  # screws come last
     before = slow.t
     clock.pause_s(0.3)
@@ -205,11 +207,11 @@ def test_paused_and_resumed_it_goes_on_where_it_was(
     slow.workflows.pause(id, principal="tester")
     until(lambda: is_idle(slow))
     paused = found_by(slow, id)
-    assert 0 < paused.checked < 1_500
+    assert 0 < paused.checked < SLOW
     monkeypatch.setattr(validating, "_PAGE_MAX", 400)
     slow.workflows.resume(id, principal="tester")
     view = ended(slow, id)
-    assert (view.result["total"], view.result["invalid"]) == (1_500, 50)
+    assert (view.result["total"], view.result["invalid"]) == (SLOW, 50)
 
 
 def test_another_server_goes_on_from_the_checkpoint(
@@ -222,7 +224,7 @@ def test_another_server_goes_on_from_the_checkpoint(
     assert worker is not None
     worker.stop()
     stopped = found_by(slow, id).checked
-    assert 0 < stopped < 1_500
+    assert 0 < stopped < SLOW
     monkeypatch.setattr(validating, "_PAGE_MAX", 400)
     other = place.open()
     begun: list[int] = []
@@ -237,7 +239,7 @@ def test_another_server_goes_on_from_the_checkpoint(
     view = ended(other, id)
     assert begun[0] == stopped
     counts = [view.result[name] for name in ("total", "checked", "valid", "invalid")]
-    assert counts == [1_500, 1_500, 1_450, 50]
+    assert counts == [SLOW, SLOW, SLOW - 50, 50]
     seen = [one["entity-id"] for one in view.result["errors"]]
     assert len(seen) == len(set(seen)) == 50
 
@@ -254,8 +256,8 @@ def test_in_the_foreground_no_worker_is_needed(parts: sandbar.Database) -> None:
     done = foreground.run_here(
         parts.workflows, view.process_id, lambda done, total, _: told.append((done, total))
     )
-    assert (done.state, done.result["checked"]) == ("validation/passed", 300)
-    assert told[-1] == (300, 300)
+    assert (done.state, done.result["checked"]) == ("validation/passed", 100)
+    assert told[-1] == (100, 100)
     assert [action for action, _ in steps(parts, view.process_id)] == ["start", "start", "pass"]
 
 
@@ -295,7 +297,7 @@ def test_what_takes_longer_than_a_call_may_goes_on_in_the_background(
     monkeypatch.setattr(validating, "_PAGE_MAX", 400)
     slow.start_worker()
     view = ended(slow, id)
-    assert (view.result["checked"], view.result["invalid"]) == (1_500, 50)
+    assert (view.result["checked"], view.result["invalid"]) == (SLOW, 50)
 
 
 def test_whoever_waits_can_call_it_off(slow: sandbar.Database) -> None:
@@ -310,7 +312,7 @@ def test_whoever_waits_can_call_it_off(slow: sandbar.Database) -> None:
     assert patience.current() is None
     view = slow.workflows.view(id)
     assert view.state == "validation/cancelled"
-    assert 0 < found_by(slow, id).checked < 1_500
+    assert 0 < found_by(slow, id).checked < SLOW
 
 
 def test_cancelled_by_somebody_else_the_foreground_stops(slow: sandbar.Database) -> None:

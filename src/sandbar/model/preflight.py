@@ -33,6 +33,8 @@ def preflight(
     for op in operations:
         if not _defines(schema, op):
             return None
+    if all(isinstance(op, Create) for op in operations):
+        return Checked(schema.generation, 0, frozenset())  # what is new has no instances yet
     base = Elsewhere(store, ws)
     with store.snapshot(ws) as snapshot:
         state = snapshot.state
