@@ -45,7 +45,8 @@ _ONE_SERVER_EACH = ("limits", "malformed", "seeds")
 _ONE_SERVER_PER_FILE = ("gate", "mcp")
 _ONE_READING = "test_figures"  # of all files, which takes a while
 _WITH_NODE = ("conformance", "mcp_clients")
-_AT_THE_END = ("model", "verbs")
+_AT_THE_END = ("model",)
+_WAITING, _COMPUTING = ("fault",), ("codecs", "verbs")  # most of the time, each of them
 _INSTALLING_S_MAX = 600
 _WHERE_HASHES_COST = "test_timing"  # how long answers take is measured there
 
@@ -86,7 +87,8 @@ def _quick_place() -> Path:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that share a server run in one process, so that each server starts once."""
-    items.sort(key=_turn)
+    places = _places(items)
+    items.sort(key=lambda item: (_turn(item), places.get(item, 0.0)))
     for item in items:
         folder = item.path.parent.name
         if _needs_node(item) and item.get_closest_marker("timeout") is None:
@@ -100,8 +102,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _turn(item: pytest.Item) -> int:
     """Clients from npm may still be on the way; small tests at the end keep everybody busy."""
     if item.path.parent.name in _AT_THE_END:
+        return 3
+    if _needs_node(item):
         return 2
-    return 1 if _needs_node(item) else 0
+    return 1 if item.path.parent.name in (*_WAITING, *_COMPUTING) else 0
+
+
+def _places(items: list[pytest.Item]) -> dict[pytest.Item, float]:
+    """Those who wait among those who compute: by themselves they would leave the processors idle.
+
+    Nothing that these make for a whole module or folder has to be made anew for that.
+    """
+    waiting = [item for item in items if item.path.parent.name in _WAITING]
+    computing = [item for item in items if item.path.parent.name in _COMPUTING]
+    apart = len(computing) / max(len(waiting), 1)
+    places = {item: float(n) for n, item in enumerate(computing)}
+    return places | {item: (n + 0.5) * apart for n, item in enumerate(waiting)}
 
 
 def _needs_node(item: pytest.Item) -> bool:

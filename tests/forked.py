@@ -35,7 +35,8 @@ class Forked:
     """A function that runs in a process of its own: what its tests need of `subprocess.Popen`."""
 
     def __init__(self, work: Callable[..., None], *arguments: object) -> None:
-        self._process = CONTEXT.Process(target=work, args=arguments)
+        # As a daemon it ends with whoever started it, at the latest.
+        self._process = CONTEXT.Process(target=work, args=arguments, daemon=True)
         self._process.start()
 
     def poll(self) -> int | None:
@@ -53,10 +54,12 @@ class Forked:
         self._process.kill()
 
     def wait(self, timeout: float | None = None) -> int:
-        """How it ended, when it has."""
+        """How it ended, when it has; one that takes longer is ended."""
         self._process.join(timeout)
         code = self._process.exitcode
         if code is None:
+            self._process.kill()
+            self._process.join()
             raise subprocess.TimeoutExpired("a function", timeout or 0)
         return code
 

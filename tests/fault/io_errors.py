@@ -25,6 +25,7 @@ from tests.fault.breakage import BREAKAGES
 from tests.fault.powercut import WS, exclusive, prepare_workspace
 
 COMMITS = 12
+FIRST_MAX = 7
 MENDED_AFTER = 8  # with a lasting failure, the disk works again before this commit
 
 
@@ -87,13 +88,16 @@ class Failures:
 def run_failures(
     folder: str, seed: str, lasting: bool, step: int, out: str, breakage: str = "none"
 ) -> None:
-    """Fail at operation 1, 1 + step, …, until a run gets by without meeting its failure."""
+    """Fail at an operation, and every so many after it, until a run does not meet its failure.
+
+    Chance has the first of them, so that in time all are met.
+    """
     BREAKAGES[breakage]()
     trouble = Trouble()
     disk = FailingDisk(trouble)
     apsw.connection_hooks.append(exclusive)
     result = Failures()
-    at = 1
+    at = random.Random(seed).randint(1, min(step, FIRST_MAX))
     while True:
         path = Path(folder) / f"{at}.db"
         trouble.at = -1

@@ -67,8 +67,12 @@ class StubbornServer(PostgresServer):
         super().__init__(new_directory(_PLACE), settings=settings | {"port": str(self._fixed_port)})
 
     def __enter__(self) -> StubbornServer:
-        subprocess.run(["cp", "-a", new_data(), self.directory], check=True)
-        return self.start()
+        try:
+            subprocess.run(["cp", "-a", new_data(), self.directory], check=True)
+            return self.start()
+        except BaseException:
+            self.__exit__()
+            raise
 
     def start(self) -> StubbornServer:
         """Start, or start again."""

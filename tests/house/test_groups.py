@@ -1,4 +1,4 @@
-"""Tests that share `xdist_group` run in one process, one after another."""
+"""Which tests run where and when: groups in one process, those who wait among those who compute."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+from tests import conftest
 
 _GROUPED = """
 import os, pytest
@@ -28,3 +31,19 @@ def test_a_group_stays_in_one_process(tmp_path: Path) -> None:
     processes = (tmp_path / "processes").read_text().split()
     assert len(processes) == 8
     assert len(set(processes)) == 1
+
+
+class Collected:
+    """A test, as far as its place in the order goes."""
+
+    def __init__(self, folder: str) -> None:
+        self.path = Path("tests") / folder / "test_it.py"
+
+
+def test_those_who_wait_stand_among_those_who_compute() -> None:
+    folders = ["fault"] * 3 + ["model"] + ["verbs"] * 9 + ["access"]
+    items: list[Any] = [Collected(folder) for folder in folders]
+    conftest.pytest_collection_modifyitems(items)
+    order = [item.path.parent.name for item in items]
+    mixed = ["verbs", "verbs", "fault", "verbs"] * 3
+    assert order == ["access", *mixed, "model"]

@@ -49,9 +49,12 @@ class Ready:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        with self._process as process:  # which closes its standard input, and waits
-            if any(failure):
-                process.kill()
+        try:
+            self._process.communicate(timeout=_ANSWER_S_MAX)  # which closes its standard input
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+            raise
 
     def run(self, *words: str) -> Done:
         """What a command writes, and how it ends."""
@@ -60,6 +63,8 @@ class Ready:
         assert stdout is not None
         stdin.write(json.dumps(words) + "\n")
         stdin.flush()
-        assert select.select([stdout], [], [], _ANSWER_S_MAX)[0], f"no answer to {words}"
+        if not select.select([stdout], [], [], _ANSWER_S_MAX)[0]:
+            self._process.kill()  # the next one must not be given this one's answer
+            raise AssertionError(f"no answer to {words}")
         told = json.loads(stdout.readline())
         return Done(words, told["code"], told["stdout"], told["stderr"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def _update(n: int) -> dict[str, object]:
 def run_until(database: Path, project: Path, word: str, least: int, how: signal.Signals) -> bool:
     """Import in a process of its own and end it when it says this; whether it had to be ended."""
     ours, theirs = CONTEXT.Pipe(duplex=False)
-    process = Forked(run_and_tell, theirs, str(database), project)
+    process = Forked(run_and_tell, theirs, str(database), project, word, least)
     theirs.close()
     try:
         while ours.poll(_LONGEST_WAIT_S):
@@ -63,11 +64,14 @@ def run_until(database: Path, project: Path, word: str, least: int, how: signal.
         ours.close()
 
 
-def run_and_tell(told: Connection, database: str, project: Path) -> None:
-    """Import, and tell how far it is."""
+def run_and_tell(told: Connection, database: str, project: Path, word: str, least: int) -> None:
+    """Import, and tell how far it is; having got there it waits for its end."""
 
     def progress(done: int, total: int, message: str) -> None:
-        told.send((message.partition(":")[0], done))
+        now = message.partition(":")[0]
+        told.send((now, done))
+        if now == word and done >= least:
+            time.sleep(_LONGEST_WAIT_S)
 
     db = sandbar.open(database)
     Place(db).apply(project, progress=progress)
