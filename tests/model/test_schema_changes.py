@@ -46,6 +46,8 @@ TIGHTENINGS: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]
     "class of reference": (
         "a/ref", {"dt/range": "my/Thing"}, {"a/ref": "{other}"}, {"a/ref": "{thing}"},
     ),
+    "number to any reference": ("a/number", {"dt/range": "db.type/ref"}, {"a/number": 10**9}, {}),
+    "number to a reference": ("a/number", {"dt/range": "my/Thing"}, {"a/number": "{other}"}, {}),
     "cardinality": ("a/many", {"db/cardinality": "one"}, {"a/many": ["x", "y"]}, {}),
     "one-of": ("a/text", {"dt/one-of": ["x", "y"]}, {"a/text": "z"}, {"a/text": "y"}),
     "one-of in many": ("a/many", {"dt/one-of": ["x"]}, {"a/many": ["x", "z"]}, {"a/many": ["x"]}),

@@ -87,14 +87,23 @@ def _check_references(unit: Unit, draft: Draft, property: Property) -> Iterable[
     for id in property.values(stored):
         if id in before and id not in unit.drafts:
             continue
-        class_id = unit.class_id_of(id)
-        if class_id is None:
-            yield dangling(property, id)
-        elif property.target is not None:
-            cls = unit.schema.class_by_id(class_id)
-            if property.target not in cls.lineage:
-                target = unit.schema.ident_of(property.target)
-                yield out_of_range(property, id, cls.ident if unit.shows(id) else None, target)
+        found = check_target(unit, property, id)
+        if found is not None:
+            yield found
+
+
+def check_target(unit: Unit, property: Property, id: int) -> Finding | None:
+    """What is wrong with a reference to this entity, if anything is."""
+    class_id = unit.class_id_of(id)
+    if class_id is None:
+        return dangling(property, id)
+    if property.target is None:
+        return None
+    cls = unit.schema.class_by_id(class_id)
+    if property.target in cls.lineage:
+        return None
+    target = unit.schema.ident_of(property.target)
+    return out_of_range(property, id, cls.ident if unit.shows(id) else None, target)
 
 
 def _referred_before(unit: Unit, draft: Draft, property: Property) -> frozenset[int]:

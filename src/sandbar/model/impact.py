@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from sandbar.errors import Conflict, Incorrect, Problem
 from sandbar.model import core
+from sandbar.model.checking import check_target
 from sandbar.model.checks import check_required, check_validators, decode_slot
 from sandbar.model.documents import Doc, exact, read_doc
 from sandbar.model.findings import Finding, data_of, finding_of
@@ -314,18 +315,10 @@ def _recheck(unit: Unit, property: Property, stored: Any) -> list[Finding]:
         if exact(decode_slot(property, stored, unit.resolve)) != exact(stored):
             message = "the value would have to be stored in another form"
             return [Finding(code="value.form", message=message, slot=property.ident)]
-        if property.target is not None:
-            _check_targets(unit, property, stored)
     except Problem as problem:
         return [finding_of(problem, property.ident)]
-    return []
-
-
-def _check_targets(unit: Unit, property: Property, stored: Any) -> None:
-    for id in property.values(stored):
-        class_id = unit.class_id_of(id)
-        if class_id is None or property.target not in unit.schema.class_by_id(class_id).lineage:
-            raise Incorrect("reference.range", f"entity {id} is outside the new range")
+    targets = property.values(stored) if property.is_ref else ()
+    return [found for id in targets if (found := check_target(unit, property, id)) is not None]
 
 
 def _reindex(unit: Unit, item: Affected, row: Row) -> None:
