@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from typing import Any
-from uuid import uuid4
 
-import psycopg
 import pytest
 
 import sandbar
@@ -15,10 +13,6 @@ from sandbar.model.documents import write_doc
 from sandbar.model.findings import FINDINGS_MAX, SUGGESTIONS_MAX
 from sandbar.model.operations import OPERATIONS_MAX
 from sandbar.model.words import _FOLDING, fold
-from sandbar.store.postgres.connection import Connection
-from sandbar.store.postgres.reads import PostgresReads
-from sandbar.store.wanted import LookedUp
-from tests.kept_postgres import open_for_tests
 from tests.model import shop
 
 
@@ -87,45 +81,6 @@ def test_calls_inside_a_run_cost_the_same_however_many_there_were(graph: sandbar
     few = min(spent(300) for _ in range(3))
     many = min(spent(3000) for _ in range(3))
     assert many < 6 * few  # it was twelve times as much when each call copied all before it
-
-
-@pytest.mark.parametrize("inside", [False, True], ids=["alone", "inside a run"])
-def test_definitions_are_looked_up_together(
-    shared_postgres: str, inside: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each statement is a way to the server and back: it took 390 of them once."""
-    with open_for_tests(shared_postgres, f"test-{uuid4()}") as db:
-        statements = _counted(monkeypatch)
-        if inside:
-            db.workspace.run(lambda: db.load_pack("zorp"), principal="test")
-        else:
-            shop.define(db)
-            db.load_pack("zorp")
-        assert 10 < statements() < 80
-
-
-def test_the_count_would_notice_a_look_for_each(
-    shared_postgres: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(PostgresReads, "look_up", lambda *_: LookedUp({}, {}))
-    with open_for_tests(shared_postgres, f"test-{uuid4()}") as db:
-        statements = _counted(monkeypatch)
-        shop.define(db)
-        db.load_pack("zorp")
-        assert statements() > 150
-
-
-def _counted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """How many statements were sent from now on."""
-    sent: list[object] = []
-    execute = Connection.execute
-
-    def counting(self: Any, query: Any, *more: Any, **named: Any) -> Any:
-        sent.append(query)
-        return execute(self, query, *more, **named)
-
-    monkeypatch.setattr(psycopg.Connection, "execute", counting)
-    return lambda: len(sent)
 
 
 def test_ascii_is_folded_like_everything_else() -> None:

@@ -85,7 +85,12 @@ class TwoStores(RuleBasedStateMachine):
         t = round(moment * self.oracle.t)
         for store, ws in self.spaces:
             with store.snapshot(ws) as snapshot:
-                assert snapshot.find_as_of(property, key, t) == self.oracle.find(property, key, t)
+                expected = self.oracle.find(property, key, t)
+                assert snapshot.find_as_of(property, key, t) == expected
+                assert snapshot.holders(property, [key], 2, t) == {key: expected[:2]}
+                assert snapshot.find(property, key) == self.oracle.find(property, key, -1)
+                now = {other: self.oracle.find(property, other, -1)[:2] for other in KEYS}
+                assert snapshot.holders(property, KEYS, 2) == now
 
     @invariant()
     def every_entity_is_as_the_dictionary_says(self) -> None:

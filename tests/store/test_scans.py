@@ -60,6 +60,23 @@ def test_few_and_many_keys_give_each_entity_once(
         assert ids(pages(snapshot, Scan(Equals(COLOUR, keys), 3, as_of=t))) == expected
 
 
+@pytest.mark.parametrize("as_of", [None, "now", "then"])
+def test_the_first_holders_of_many_keys(
+    store: Store, ws: int, shelf: list[int], as_of: str | None
+) -> None:
+    with store.snapshot(ws) as snapshot:
+        then = snapshot.state.t
+    write(store, ws, changing(shelf[1], begun=[(COLOUR, b"c2")], ended=[(SIZE, b"s1")], doc="x"))
+    of_c2 = shelf[2::4] if as_of == "then" else sorted([shelf[1], *shelf[2::4]])
+    with store.snapshot(ws) as snapshot:
+        t = {"now": snapshot.state.t, "then": then}.get(as_of or "")
+        expected = {b"c1": shelf[1::4][:3], b"none": [], b"c2": of_c2[:3]}
+        assert snapshot.holders(COLOUR, [b"c1", b"none", b"c2"], 3, t) == expected
+        assert snapshot.holders(COLOUR, [b"c2", b"c2"], 100, t) == {b"c2": of_c2}
+        assert (shelf[1] in snapshot.holders(SIZE, [b"s1"], 100, t)[b"s1"]) is (as_of == "then")
+        assert snapshot.holders(COLOUR, [], 3, t) == {}
+
+
 def test_no_keys_find_nothing(store: Store, ws: int, shelf: list[int]) -> None:
     with store.snapshot(ws) as snapshot:
         for as_of in (None, snapshot.state.t):

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 from sandbar.errors import Incorrect, Problem
 from sandbar.model.documents import Doc
 from sandbar.model.findings import Finding, Findings, Suggestion
+from sandbar.model.naming import Naming
+from sandbar.model.neighbours import Neighbours
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import door_check
@@ -76,11 +78,18 @@ Node = Compare | Exists | Through | And | Or | Not
 EVERYTHING = And(())
 
 
-def parse_filter(
-    schema: Schema, cls: Class | None, where: object, resolve: Callable[[Any], int]
-) -> Node:
+def is_local(node: Node) -> bool:
+    """Whether an entity's own document is enough to decide."""
+    if isinstance(node, And | Or):
+        return all(is_local(part) for part in node.parts)
+    if isinstance(node, Not):
+        return is_local(node.part)
+    return not isinstance(node, Through) and not node.property.inverse_of
+
+
+def parse_filter(schema: Schema, cls: Class | None, where: object, names: Naming) -> Node:
     """The tree of a filter, or one refusal with everything that is wrong with it."""
-    parser = _Parser(schema, resolve)
+    parser = _Parser(schema, names)
     node = parser.parse(where, cls, 0)
     findings = parser.findings
     if findings.told:
@@ -95,9 +104,9 @@ def parse_filter(
 
 
 class _Parser:
-    def __init__(self, schema: Schema, resolve: Callable[[Any], int]) -> None:
+    def __init__(self, schema: Schema, names: Naming) -> None:
         self.schema = schema
-        self.resolve = resolve
+        self.names = names
         self.findings = Findings()
         self.nodes = 0
         self._below: dict[Class | None, frozenset[str]] = {}
@@ -218,10 +227,14 @@ class _Parser:
         operands = list(operand) if op == "in" else [operand]
         if len(operands) > IN_VALUES_MAX:
             return self._operand(property, f"in takes at most {IN_VALUES_MAX} values")
+        if property.is_ref and len(operands) > 1:
+            self.names.expect(operands)
         keys = []
         for value in operands:
             try:
-                stored = self.resolve(value) if property.is_ref else property.kind.decode(value)
+                stored = (
+                    self.names.resolve(value) if property.is_ref else property.kind.decode(value)
+                )
                 keys.append(property.kind.order_key(stored))
             except Problem as problem:
                 self.findings.note(problem, property.ident)
@@ -240,16 +253,44 @@ _EXAMPLE = 'for example {"footwear/price": {"<": 100}}'
 
 
 class Evaluator:
-    """Decides whether an entity satisfies a filter. `fetch` and `inverse` read other entities."""
+    """Decides whether an entity satisfies a filter, which may ask about its neighbours."""
 
-    def __init__(
-        self,
-        fetch: Callable[[int], Doc | None],
-        inverse: Callable[[Property, int], list[int]],
-    ) -> None:
-        self._fetch = fetch
-        self._inverse = inverse
+    def __init__(self, neighbours: Neighbours) -> None:
+        self._neighbours = neighbours
         self._known: dict[tuple[int, int], bool] = {}
+
+    def look_ahead(self, node: Node, rows: list[tuple[int, Doc]]) -> None:
+        """Fetch in one go what the filter will ask about the neighbours of these."""
+        if not rows or is_local(node):
+            return
+        if isinstance(node, And):
+            here = [part for part in node.parts if is_local(part)]
+            rows = [row for row in rows if all(self.holds(part, *row) for part in here)]
+        if isinstance(node, And | Or):
+            for part in node.parts:
+                self.look_ahead(part, rows)
+        elif isinstance(node, Not):
+            self.look_ahead(node.part, rows)
+        else:
+            self._fetch(node, rows)
+
+    def _fetch(self, node: Compare | Exists | Through, rows: list[tuple[int, Doc]]) -> None:
+        if node.property.inverse_of:
+            self._neighbours.fetch_referring(node.property, [id for id, _ in rows])
+        if isinstance(node, Through):
+            inner = id(node.inner)
+            named = (target for row in rows for target in self._values(node.property, *row))
+            targets = {target for target in named if (inner, target) not in self._known}
+            self._neighbours.fetch(targets)
+            docs = ((target, self._neighbours.doc(target)) for target in sorted(targets))
+            self.look_ahead(node.inner, [(one, doc) for one, doc in docs if doc is not None])
+
+    def satisfying(self, node: Node, rows: list[tuple[int, Doc]]) -> list[int]:
+        """Those that satisfy a filter; of each it is kept whether it does."""
+        self.look_ahead(node, rows)
+        verdicts = {number: self.holds(node, number, doc) for number, doc in rows}
+        self._known.update(((id(node), number), holds) for number, holds in verdicts.items())
+        return [number for number, holds in verdicts.items() if holds]
 
     def holds(self, node: Node, id: int, doc: Doc) -> bool:
         """Whether the entity with this document satisfies the filter."""
@@ -272,13 +313,13 @@ class Evaluator:
         place = (id(node), target)
         known = self._known.get(place)
         if known is None:
-            doc = self._fetch(target)
+            doc = self._neighbours.doc(target)
             known = self._known[place] = doc is not None and self.holds(node, target, doc)
         return known
 
     def _values(self, property: Property, id: int, doc: Doc) -> list[Any]:
         if property.inverse_of:
-            return self._inverse(property, id)
+            return self._neighbours.referring(property, id)
         return property.values(doc.get(property.key))
 
     def _compares(self, node: Compare, id: int, doc: Doc) -> bool:

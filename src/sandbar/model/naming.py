@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from sandbar.errors import Incorrect, NotFound
@@ -37,6 +37,14 @@ class Finder(Protocol):
 
     def find(self, property: int, key: bytes) -> list[int]: ...
     def find_as_of(self, property: int, key: bytes, t: int) -> list[int]: ...
+
+
+class Holders(Finder, Protocol):
+    """Looks many keys up in one go."""
+
+    def holders(
+        self, property: int, keys: Sequence[bytes], limit: int, as_of: int | None = None
+    ) -> dict[bytes, list[int]]: ...
 
 
 def as_id(given: Any) -> int | None:
@@ -117,6 +125,49 @@ def resolve(finder: Finder, schema: Schema, given: Any, as_of: int | None) -> in
     if not found:
         raise unknown_entity(schema, given)
     return found[0]
+
+
+class Naming(Protocol):
+    """Knows whom the names in a question mean."""
+
+    def expect(self, given: list[Any]) -> None:
+        """Get ready for these: a database far away looks them up in one go."""
+
+    def resolve(self, given: Any) -> int:
+        """The id of the entity that the caller names."""
+
+
+class Names:
+    """Finds the entities that a reader names; those of a list in one go."""
+
+    def __init__(self, finder: Holders, schema: Schema, as_of: int | None) -> None:
+        self._finder = finder
+        self._schema = schema
+        self._as_of = as_of
+        self._known: dict[Any, int] = {}
+
+    def expect(self, given: list[Any]) -> None:
+        """Look these up together, as far as they are idents."""
+        keys = ident_keys(given)
+        found = self._finder.holders(core.IDENT, list(keys), 1, self._as_of) if keys else {}
+        self._known.update((keys[key], ids[0]) for key, ids in found.items() if ids)
+
+    def resolve(self, given: Any) -> int:
+        """The id of the entity that the caller names."""
+        known = self._known.get(given) if isinstance(given, str) else None
+        return resolve(self._finder, self._schema, given, self._as_of) if known is None else known
+
+
+def ident_keys(given: list[Any]) -> dict[bytes, str]:
+    """The keys of those names that are idents, with the names."""
+    keys: dict[bytes, str] = {}
+    for name in given:
+        try:
+            if isinstance(name, str) and as_id(name) is None:
+                keys[_KEYWORD.index_key(parse_ident(name))] = name
+        except Incorrect:
+            pass  # whoever resolves it says what is wrong
+    return keys
 
 
 class Rememberer(Finder, Protocol):

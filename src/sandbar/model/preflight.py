@@ -110,6 +110,11 @@ class Elsewhere:
         rows = self._known.rows  # which do not grow: large populations pass through here
         return rows[id] if id in rows else self._store.point(self._ws, id)[1]
 
+    def entities(self, ids: Sequence[int], as_of: int | None = None) -> list[Row]:
+        """The rows of several entities."""
+        with self._store.snapshot(self._ws) as snapshot:
+            return snapshot.entities(ids, as_of)
+
     def find(self, property: int, key: Key) -> list[int]:
         """Ids of the entities that hold this key now."""
         holders = self._known.holders
@@ -122,6 +127,13 @@ class Elsewhere:
         """How many entities hold this key now."""
         with self._store.snapshot(self._ws) as snapshot:
             return snapshot.count(property, key)
+
+    def holders(
+        self, property: int, keys: Sequence[Key], limit: int, as_of: int | None = None
+    ) -> dict[Key, list[int]]:
+        """For each key the ids of the first who hold it."""
+        with self._store.snapshot(self._ws) as snapshot:
+            return snapshot.holders(property, keys, limit, as_of)
 
     def referrers(self, key: Key, properties: Sequence[int], limit: int) -> list[tuple[int, int]]:
         """(property, id) pairs that hold this key now."""

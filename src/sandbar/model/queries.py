@@ -8,7 +8,6 @@ checked against the whole filter.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
 from sandbar.errors import Incorrect, Problem, Unsupported
@@ -16,15 +15,15 @@ from sandbar.model import core
 from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cursor
 from sandbar.model.documents import Doc, read_doc
 from sandbar.model.drives import Drive, choose_drive
-from sandbar.model.filters import EVERYTHING, Evaluator, Node, parse_filter
+from sandbar.model.filters import EVERYTHING, Evaluator, Node, is_local, parse_filter
 from sandbar.model.findings import Findings, data_of
 from sandbar.model.hiding import hidden_ids
-from sandbar.model.naming import unknown_entity
+from sandbar.model.naming import Naming, unknown_entity
+from sandbar.model.neighbours import Neighbours, Surroundings
 from sandbar.model.properties import Property
-from sandbar.model.rendering import Source, render
+from sandbar.model.rendering import render_read
 from sandbar.model.results import Page
 from sandbar.model.schema import Class, Schema
-from sandbar.model.values import VALUE_TYPES
 from sandbar.patience import check as check_patience
 from sandbar.store.scan import Between, Equals, Found, Position, Scan
 
@@ -33,9 +32,8 @@ LIMIT_MAX = 1000
 SCANNED_ROWS_MAX = 50_000
 _CHUNK_MAX = 2_000
 _SORTED_ROWS_MAX = 1_000
+_LOOK_AHEAD_ROWS = 250
 _ROWS_BETWEEN_LOOKS = 128  # how often a walk asks whether anybody still waits
-
-_REF = VALUE_TYPES["db.type/ref"]
 
 
 class Question(NamedTuple):
@@ -53,13 +51,14 @@ class Question(NamedTuple):
 class View(NamedTuple):
     """What a query looks at: a source, the schema that holds there, and the moment."""
 
-    source: Source
+    source: Surroundings
     schema: Schema
     t: int
     epoch: int
     as_of: int | None  # None: now, which is t
 
 
+Read = tuple[Found, Doc]
 Wrong = tuple[str, Problem]  # which part of the question, and what is wrong with it
 
 
@@ -91,17 +90,17 @@ def cursor_of(question: Question, epoch: int) -> Cursor | None:
     return read_cursor(question.cursor, question_of(question), epoch)
 
 
-def answer(view: View, question: Question, cursor: Cursor | None, resolve: Any) -> Page:
+def answer(view: View, question: Question, cursor: Cursor | None, names: Naming) -> Page:
     """One page of the answer."""
     if type(question.limit) is not int or not 1 <= question.limit <= LIMIT_MAX:
         raise Incorrect(
             "query.limit", f"limit is from 1 to {LIMIT_MAX}", hint="page with the cursor"
         )
-    walk = _Walk(view, question, resolve)
+    walk = _Walk(view, question, names)
     start = _START if cursor is None else _Stop(cursor.phase, cursor.key, cursor.id)
     fields = walk.fields
     rows, stop = walk.page(start, question.limit)
-    items = render(view.schema, rows, view.source, as_of=view.as_of, fields=fields)
+    items = render_read(view.schema, rows, view.source, as_of=view.as_of, fields=fields)
     if stop is None:
         return Page(items, view.t)
     word = write_cursor(Cursor(view.epoch, view.t, question_of(question), *stop))
@@ -136,8 +135,27 @@ def _unordered(property: Property) -> Unsupported:
     return Unsupported("query.order", f"{property.ident} cannot be ordered by", hint=hint)
 
 
+class _Seen(NamedTuple):
+    """The entities that a filter names; by a value nobody is found who is hidden."""
+
+    names: Naming
+    view: View
+    hidden: Collection[int]
+
+    def expect(self, given: list[Any]) -> None:
+        self.names.expect(given)
+
+    def resolve(self, given: Any) -> int:
+        id = self.names.resolve(given)
+        if isinstance(given, dict):
+            rows = self.view.source.entities([id], self.view.as_of)
+            if rows and rows[0].cls in self.hidden:
+                raise unknown_entity(self.view.schema, given)
+        return id
+
+
 class _Walk:
-    def __init__(self, view: View, question: Question, resolve: Any) -> None:
+    def __init__(self, view: View, question: Question, names: Naming) -> None:
         self.view = view
         schema = view.schema
         self.cls: Class = schema.class_named(question.class_)
@@ -149,8 +167,8 @@ class _Walk:
         self.filter: Node = EVERYTHING
         self.order, self.descending = None, False
         try:
-            named = partial(self._named, resolve) if self.hidden else resolve
-            self.filter = parse_filter(schema, self.cls, question.where, named)
+            seen = _Seen(names, view, self.hidden) if self.hidden else names
+            self.filter = parse_filter(schema, self.cls, question.where, seen)
         except Problem as problem:
             wrong.append(("where", problem))
         try:
@@ -160,21 +178,11 @@ class _Walk:
         self.fields = self._fields(question.fields, wrong)
         if wrong:
             raise _all_of(wrong)
-        self.evaluator = Evaluator(self._fetch, self._inverse)
-        self.docs: dict[int, Doc | None] = {}
-        self.inverses: dict[tuple[int, int], list[int]] = {}
+        self.evaluator = Evaluator(Neighbours(view.source, view.as_of, self.hidden))
+        self.is_local = is_local(self.filter)
         type_keys = tuple(schema.class_by_id(id).type_key for id in self.classes)
         self.everything = Equals(core.TYPE, type_keys)
         self.drive: Drive = choose_drive(self.filter, self.everything, self._ids, self._is_small)
-
-    def _named(self, resolve: Any, given: Any) -> int:
-        """The entity that a filter names; by a value nobody is found who is hidden."""
-        id: int = resolve(given)
-        if isinstance(given, dict):
-            rows = self.view.source.entities([id], self.view.as_of)
-            if rows and rows[0].cls in self.hidden:
-                raise unknown_entity(self.view.schema, given)
-        return id
 
     def _fields(self, names: tuple[str, ...] | None, wrong: list[Wrong]) -> frozenset[str] | None:
         """The idents of the slots to be shown; None for all."""
@@ -211,19 +219,19 @@ class _Walk:
 
     # --- pages -------------------------------------------------------------------------------
 
-    def page(self, start: _Stop, limit: int) -> tuple[list[Found], _Stop | None]:
+    def page(self, start: _Stop, limit: int) -> tuple[list[Read], _Stop | None]:
         """Rows after `start`, and where the next page begins (None: nowhere)."""
         if self.order is not None and self._sorts_in_memory():
             return self._sorted_page(start, limit)
-        rows: list[Found] = []
+        rows: list[Read] = []
         phase_of_last = 0
-        for scanned, (phase, row) in enumerate(self._candidates(start, limit), 1):
+        for scanned, (phase, row, doc) in enumerate(self._candidates(start, limit), 1):
             if not scanned % _ROWS_BETWEEN_LOOKS:
                 check_patience()
-            if self._accepts(phase, row):
+            if self._accepts(phase, row, doc):
                 if len(rows) == limit:
-                    return rows, self._stop_of(phase_of_last, rows[-1])
-                rows.append(row)
+                    return rows, self._stop_of(phase_of_last, rows[-1][0])
+                rows.append((row, doc))
                 phase_of_last = phase
             if scanned >= SCANNED_ROWS_MAX:
                 return rows, self._stop_of(phase, row)
@@ -233,20 +241,20 @@ class _Walk:
     def _stop_of(phase: int, row: Found) -> _Stop:
         return _Stop(phase, row.key, row.id)
 
-    def _candidates(self, start: _Stop, limit: int) -> Iterator[tuple[int, Found]]:
+    def _candidates(self, start: _Stop, limit: int) -> Iterator[tuple[int, Found, Doc]]:
         """Rows in order: by the ordering slot first, then (phase 1) those that lack it."""
         if self.order is None:
-            yield from ((0, row) for row in self._scan(self.drive.main, start, limit))
+            yield from ((0, *row) for row in self._scan(self.drive.main, start, limit))
             return
         if start.phase == 0:
             drive = self.drive.ordered_by(self.order)
-            yield from ((0, row) for row in self._scan(drive, start, limit))
+            yield from ((0, *row) for row in self._scan(drive, start, limit))
             start = _Stop(1, b"", 0)
         if self.order.id in self.drive.ranges or self.order in self.cls.required_slots:
             return  # whoever lacks the slot is no result
-        yield from ((1, row) for row in self._scan(self.everything, start, limit))
+        yield from ((1, *row) for row in self._scan(self.everything, start, limit))
 
-    def _scan(self, drive: Equals | Between, start: _Stop, limit: int) -> Iterator[Found]:
+    def _scan(self, drive: Equals | Between, start: _Stop, limit: int) -> Iterator[Read]:
         if isinstance(drive, Equals) and not drive.keys:
             return
         after = None if start == _Stop(start.phase, b"", 0) else Position(start.key, start.id)
@@ -262,16 +270,26 @@ class _Walk:
                 as_of=self.view.as_of,
             )
             found = self.view.source.scan(scan)
-            yield from found
+            if self.is_local:
+                yield from ((row, read_doc(row.doc)) for row in found)
+            else:
+                yield from self._looking_ahead(found)
             if len(found) < chunk:
                 return
             after = Position(found[-1].key, found[-1].id)
             chunk = min(chunk * 2, _CHUNK_MAX)
 
-    def _accepts(self, phase: int, row: Found) -> bool:
+    def _looking_ahead(self, found: list[Found]) -> Iterator[Read]:
+        """Rows whose neighbours are at hand when they come, in pieces: a page may be full soon."""
+        for start in range(0, len(found), _LOOK_AHEAD_ROWS):
+            rows = [(row, read_doc(row.doc)) for row in found[start : start + _LOOK_AHEAD_ROWS]]
+            wanted = [(row.id, doc) for row, doc in rows if self.is_wanted(row.cls)]
+            self.evaluator.look_ahead(self.filter, wanted)
+            yield from rows
+
+    def _accepts(self, phase: int, row: Found, doc: Doc) -> bool:
         if not self.is_wanted(row.cls):
             return False
-        doc = read_doc(row.doc)
         if phase == 1 and self.order is not None and self.order.key in doc:
             return False
         if self.order is None and self.drive.is_repeated(row, doc):
@@ -286,34 +304,29 @@ class _Walk:
             return False
         return self.drive.is_unique or self._is_small(drive)
 
-    def _sorted_page(self, start: _Stop, limit: int) -> tuple[list[Found], _Stop | None]:
+    def _sorted_page(self, start: _Stop, limit: int) -> tuple[list[Read], _Stop | None]:
         assert self.order is not None
         order = self.order
         rows = [
-            row
-            for row in self._scan(self.drive.main, _START, _SORTED_ROWS_MAX)
-            if self._accepts(0, row)
+            (row, doc)
+            for row, doc in self._scan(self.drive.main, _START, _SORTED_ROWS_MAX)
+            if self._accepts(0, row, doc)
         ]
-        has = [
-            (order.index_keys(v)[0], row)
-            for row in rows
-            if (v := read_doc(row.doc).get(order.key)) is not None
-        ]
-        lacks = [row for row in rows if order.key not in read_doc(row.doc)]
-        has.sort(key=lambda pair: (pair[0], pair[1].id), reverse=self.descending)
-        lacks.sort(key=lambda row: row.id)
-        line = [(0, key, row) for key, row in has] + [(1, b"", row) for row in lacks]
+        has = [(order.index_keys(one[1][order.key])[0], one) for one in rows if order.key in one[1]]
+        has.sort(key=lambda pair: (pair[0], pair[1][0].id), reverse=self.descending)
+        lacks = [one for one in rows if order.key not in one[1]]  # in order of id, as they came
+        line = [(_Stop(0, key, one[0].id), one) for key, one in has]
+        line += [(_Stop(1, b"", one[0].id), one) for one in lacks]
         if start != _START:
-            line = [one for one in line if self._is_after(start, *one)]
+            line = [(place, one) for place, one in line if self._is_after(start, place)]
         page = line[:limit]
-        stop = _Stop(page[-1][0], page[-1][1], page[-1][2].id) if len(line) > limit else None
-        return [row for _, _, row in page], stop
+        return [one for _, one in page], page[-1][0] if len(line) > limit else None
 
-    def _is_after(self, start: _Stop, phase: int, key: bytes, row: Found) -> bool:
-        """Whether a row comes after a place, where none may stand any more: it can be purged."""
-        if phase != start.phase or phase == 1:
-            return (phase, row.id) > (start.phase, start.id)
-        here, there = (key, row.id), (start.key, start.id)
+    def _is_after(self, start: _Stop, place: _Stop) -> bool:
+        """Whether a place comes after another, where nobody may stand any more: it was purged."""
+        if place.phase != start.phase or place.phase == 1:
+            return (place.phase, place.id) > (start.phase, start.id)
+        here, there = place[1:], start[1:]
         return here < there if self.descending else here > there
 
     # --- looking things up -------------------------------------------------------------------
@@ -322,36 +335,10 @@ class _Walk:
         scan = Scan(drive, _SORTED_ROWS_MAX + 1, classes=self.classes, as_of=self.view.as_of)
         return len(self.view.source.scan(scan)) <= _SORTED_ROWS_MAX
 
-    def _fetch(self, id: int) -> Doc | None:
-        if id not in self.docs:
-            rows = self.view.source.entities([id], self.view.as_of)
-            is_seen = bool(rows) and rows[0].cls not in self.hidden
-            self.docs[id] = read_doc(rows[0].doc) if is_seen else None
-        return self.docs[id]
-
-    def _inverse(self, property: Property, id: int) -> list[int]:
-        if (property.id, id) not in self.inverses:
-            self.inverses[property.id, id] = self._read_inverse(property, id)
-        return self.inverses[property.id, id]
-
-    def _read_inverse(self, property: Property, id: int) -> list[int]:
-        assert property.inverse_of is not None
-        drive = Equals(property.inverse_of, (_REF.index_key(id),))
-        ids: list[int] = []
-        after: Position | None = None
-        while True:
-            scan = Scan(drive, _CHUNK_MAX, after=after, as_of=self.view.as_of)
-            page = self.view.source.scan(scan)
-            ids += [row.id for row in page if row.cls not in self.hidden]
-            if len(page) < _CHUNK_MAX:
-                return ids
-            after = Position(page[-1].key, page[-1].id)
-
     def _ids(self, drive: Equals | Between, node: Node, limit: int) -> list[int] | None:
         """Ids of all entities that satisfy `node`, or None if the walk finds too many."""
         found = self.view.source.scan(Scan(drive, limit + 1, as_of=self.view.as_of))
         if len(found) > limit:
             return None
-        seen = (row for row in found if row.cls not in self.hidden)
-        good = {row.id for row in seen if self.evaluator.holds(node, row.id, read_doc(row.doc))}
-        return sorted(good)
+        seen = {row.id: read_doc(row.doc) for row in found if row.cls not in self.hidden}
+        return sorted(self.evaluator.satisfying(node, list(seen.items())))

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sandbar.model.naming import resolve
+from sandbar.model.naming import Names
 from sandbar.model.queries import Question, View, answer
 from sandbar.model.schema import Schema
 from sandbar.store.api import Snapshot
 from sandbar.store.rows import Row
+from sandbar.store.scan import Key
 
 
 def plans_of(snapshot: Snapshot, schema: Schema, question: Question) -> str:
     """The database's own plans for a query, each once."""
     recorder = Recorder(snapshot)
     view = View(recorder, schema, snapshot.state.t, 0, None)
-    answer(view, question, None, lambda entity: resolve(snapshot, schema, entity, None))
+    answer(view, question, None, Names(snapshot, schema, None))
     return "\n".join(dict.fromkeys(recorder.plans))
 
 
@@ -30,6 +31,12 @@ class Recorder:
     def entities(self, ids: Sequence[int], as_of: int | None = None) -> list[Row]:
         """The rows of several entities."""
         return self._snapshot.entities(ids, as_of)
+
+    def holders(
+        self, property: int, keys: Sequence[Key], limit: int, as_of: int | None = None
+    ) -> dict[Key, list[int]]:
+        """For each key the ids of the first who hold it."""
+        return self._snapshot.holders(property, keys, limit, as_of)
 
     def scan(self, scan: Any) -> Any:
         """One page of an index walk."""

@@ -11,7 +11,7 @@ from sandbar.model.results import Entity
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
 from sandbar.store.rows import Row
-from sandbar.store.scan import Equals, Found, Scan
+from sandbar.store.scan import Found, Key
 
 INVERSE_VALUES_MAX = 1000
 
@@ -25,8 +25,10 @@ class Source(Protocol):
     def entities(self, ids: Sequence[int], as_of: int | None = None) -> list[Row]:
         """The rows of several entities."""
 
-    def scan(self, scan: Scan) -> list[Found]:
-        """One page of an index walk."""
+    def holders(
+        self, property: int, keys: Sequence[Key], limit: int, as_of: int | None = None
+    ) -> dict[Key, list[int]]:
+        """For each key the ids of the first who hold it."""
 
 
 def render_plain(schema: Schema, row: Row) -> Entity | None:
@@ -48,9 +50,22 @@ def render(
     as_of: int | None = None,
     fields: frozenset[str] | None = None,
 ) -> list[Entity]:
-    """The entities of these rows; everything they refer to is looked up in one go."""
-    parsed = [(row, schema.class_by_id(row.cls), read_doc(row.doc)) for row in rows]
-    derived = [_inverse_values(schema, cls, row.id, source, as_of) for row, cls, _ in parsed]
+    """The entities of these rows."""
+    read = [(row, read_doc(row.doc)) for row in rows]
+    return render_read(schema, read, source, as_of=as_of, fields=fields)
+
+
+def render_read(
+    schema: Schema,
+    rows: Iterable[tuple[Row | Found, Doc]],
+    source: Source,
+    *,
+    as_of: int | None = None,
+    fields: frozenset[str] | None = None,
+) -> list[Entity]:
+    """The entities of these rows and documents; all that they refer to is looked up in one go."""
+    parsed = [(row, schema.class_by_id(row.cls), doc) for row, doc in rows]
+    derived = _derived_values([(row.id, cls) for row, cls, _ in parsed], source, as_of, fields)
     wanted = {id for _, cls, doc in parsed for id in _referred(cls, doc)}
     wanted.update(id for values in derived for ids in values.values() for id in ids)
     names = _idents(schema, wanted, source, as_of)
@@ -88,17 +103,30 @@ def _referred(cls: Class, doc: Doc) -> Iterable[int]:
         yield from cls.by_key[key].values(doc[key])
 
 
-def _inverse_values(
-    schema: Schema, cls: Class, id: int, source: Source, as_of: int | None
-) -> dict[str, list[int]]:
-    values = {}
-    for property in cls.inverse_slots:
-        assert property.inverse_of is not None
-        drive = Equals(property.inverse_of, (_REF.index_key(id),))
-        found = source.scan(Scan(drive, INVERSE_VALUES_MAX, as_of=as_of))
-        if found:
-            values[property.ident] = [row.id for row in found]
-    return values
+def _derived_values(
+    owners: list[tuple[int, Class]],
+    source: Source,
+    as_of: int | None,
+    fields: frozenset[str] | None,
+) -> list[dict[str, list[int]]]:
+    """For each entity the slots that say who refers to it, as far as anybody wants to see them."""
+    asked: dict[int, dict[Key, None]] = {}
+    for id, cls in owners:
+        for property in cls.inverse_slots:
+            if fields is None or property.ident in fields:
+                asked.setdefault(property.inverse_of or 0, {})[_REF.index_key(id)] = None
+    found = {
+        forward: source.holders(forward, list(keys), INVERSE_VALUES_MAX, as_of)
+        for forward, keys in asked.items()
+    }
+    return [
+        {
+            property.ident: ids
+            for property in cls.inverse_slots
+            if (ids := found.get(property.inverse_of or 0, {}).get(_REF.index_key(id)))
+        }
+        for id, cls in owners
+    ]
 
 
 def _idents(

@@ -24,7 +24,14 @@ from sandbar.model.drafts import Draft, Hashed, Misfits, SecretNotHashed
 from sandbar.model.forms import Forms, changed_forms, drop, reform
 from sandbar.model.guarding import Guard, ask
 from sandbar.model.handover import change_of, creation_of
-from sandbar.model.naming import FINDERS, ident_or_temp, looked_up_by, lookup_key, unknown_entity
+from sandbar.model.naming import (
+    FINDERS,
+    ident_keys,
+    ident_or_temp,
+    looked_up_by,
+    lookup_key,
+    unknown_entity,
+)
 from sandbar.model.patterns import Matching, Pattern
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
@@ -32,6 +39,7 @@ from sandbar.model.values import VALUE_TYPES
 from sandbar.model.values.refusals import quoted
 from sandbar.store.pieces import Pair
 from sandbar.store.plan import Transaction
+from sandbar.store.wanted import Wanted
 
 REF = VALUE_TYPES["db.type/ref"]
 KEYWORD = VALUE_TYPES["db.type/keyword"]
@@ -144,6 +152,11 @@ class Unit:
         return changed_forms(before.class_of_id(class_id), self.schema.class_of_id(class_id))
 
     # --- naming ------------------------------------------------------------------------------
+
+    def expect(self, given: list[Any]) -> None:
+        """Let the store fetch together whoever has these idents."""
+        keys = ident_keys(given)
+        self.tx.prefetch(Wanted(keys=tuple((core.IDENT, key) for key in keys)))
 
     def resolve(self, given: Any, property: Property | None = None) -> int:
         """The id of whatever names an entity: id, ident, temporary id or `{slot: value}`."""

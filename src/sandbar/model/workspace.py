@@ -25,7 +25,7 @@ from sandbar.model.introspection import Introspection
 from sandbar.model.jobs import Jobs
 from sandbar.model.kinds import kinds_ever
 from sandbar.model.moments import Moment, moment_t
-from sandbar.model.naming import as_id, as_key, resolve, unknown_entity
+from sandbar.model.naming import Names, as_id, as_key, resolve, unknown_entity
 from sandbar.model.past import difference, entity_history
 from sandbar.model.placing import Place, place_in, place_inside
 from sandbar.model.purging import PurgeMode
@@ -218,7 +218,7 @@ class Workspace:
             now = self._schemas.current(snapshot)
             schema = now if past is None else self._schemas.as_of(snapshot, t)
             view = View(snapshot, schema, t, state.epoch, past)
-            return answer(view, question, resume, lambda e: resolve(snapshot, schema, e, past))
+            return answer(view, question, resume, Names(snapshot, schema, past))
 
     def search(
         self,

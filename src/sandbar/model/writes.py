@@ -40,6 +40,7 @@ from sandbar.store.answer import Answer
 from sandbar.store.api import NOTHING_WANTED, Store, Transaction
 from sandbar.store.pieces import CHOSEN_ID_MAX
 from sandbar.store.rows import Row
+from sandbar.store.scan import Key
 
 T = TypeVar("T")
 
@@ -251,7 +252,7 @@ class Writes:
         if resume is not None and resume.t != unit.tx.t:
             raise other_moment()
         view = View(unit.tx, unit.schema, unit.tx.t, unit.tx.epoch, None)
-        return answer(view, question, resume, unit.resolve)
+        return answer(view, question, resume, unit)
 
     def _write(
         self,
@@ -314,11 +315,13 @@ class _Inside:
         drafts = [draft for id in ids if (draft := self._unit.load(id)) is not None]
         return [Row(d.id, d.class_id, self._unit.tx.t, write_doc(d.doc or {})) for d in drafts]
 
-    def scan(self, scan: Any) -> Any:
-        """One page of an index walk, for derived slots."""
+    def holders(
+        self, property: int, keys: Sequence[Key], limit: int, as_of: int | None = None
+    ) -> dict[Key, list[int]]:
+        """For each key the ids of the first who hold it, for derived slots."""
         self._unit.tx.require_alone()
         settle(self._unit)
-        return self._unit.tx.scan(scan)
+        return self._unit.tx.holders(property, keys, limit, as_of)
 
 
 def refuse_in_event_loop() -> None:

@@ -14,42 +14,14 @@ from typing import Protocol, TypeVar
 from sandbar.store.answer import Answer
 from sandbar.store.jobs import Claim, JobQueue
 from sandbar.store.plan import Transaction
+from sandbar.store.reading import Reads
 from sandbar.store.rows import Head, Record, Row, State, Token, TxRow, Version
-from sandbar.store.scan import Found, Key, Scan
-from sandbar.store.search import Sought
+from sandbar.store.scan import Key, Scan
 from sandbar.store.trail import Buckets, KeyUses, Trail
 from sandbar.store.wanted import NOTHING_WANTED, LookedUp, Wanted
 from sandbar.store.watchers import Heard, Watch
 
 T = TypeVar("T")
-
-
-class Reads(Protocol):
-    """Reads that every snapshot and every write session offers."""
-
-    def entity(self, id: int) -> Row | None:
-        """The current row of an entity."""
-
-    def entities(self, ids: Sequence[int], as_of: int | None = None) -> list[Row]:
-        """The rows of several entities, now or as of the past; missing ones are left out."""
-
-    def find(self, property: int, key: Key) -> list[int]:
-        """Ids of the entities that hold this key now, lowest first."""
-
-    def count(self, property: int, key: Key) -> int:
-        """How many entities hold this key now."""
-
-    def referrers(self, key: Key, properties: Sequence[int], limit: int) -> list[tuple[int, int]]:
-        """(property, id) pairs that hold this key in any of the properties now."""
-
-    def secret(self, id: int, property: int) -> str | None:
-        """The hash kept for a secret slot."""
-
-    def scan(self, scan: Scan) -> list[Found]:
-        """One page of an index walk."""
-
-    def search(self, sought: Sought) -> list[list[int]]:
-        """For each search for words the ids of those who have them, greatest first."""
 
 
 class Snapshot(Reads, Protocol):

@@ -144,6 +144,31 @@ CROSS JOIN LATERAL (
 ) p
 ORDER BY id
 
+-- name: holders
+SELECT u.value, s.id FROM unnest(%(keys)s::bytea[]) AS u (value)
+CROSS JOIN LATERAL (
+  SELECT id FROM slot
+  WHERE ws = %(ws)s AND property = %(property)s AND value = u.value
+  ORDER BY id LIMIT %(limit)s
+) s
+ORDER BY s.id
+
+-- name: holders_as_of
+SELECT u.value, s.id FROM unnest(%(keys)s::bytea[]) AS u (value)
+CROSS JOIN LATERAL (
+  SELECT id FROM slot
+  WHERE ws = %(ws)s AND property = %(property)s AND value = u.value AND since <= %(t)s
+  UNION
+  SELECT p.id FROM unnest(%(levels)s::bigint[], %(since)s::bigint[]) AS l (level, since)
+  CROSS JOIN LATERAL (
+    SELECT id FROM past
+    WHERE ws = %(ws)s AND property = %(property)s AND value = u.value AND level = l.level
+      AND since >= l.since AND since <= %(t)s AND until > %(t)s OFFSET 0
+  ) p
+  ORDER BY id LIMIT %(limit)s
+) s
+ORDER BY s.id
+
 -- name: referrers
 SELECT s.property, s.id FROM unnest(%(properties)s::bigint[]) AS u (property)
 CROSS JOIN LATERAL (

@@ -116,6 +116,21 @@ class PostgresReads:
         }
         return [id for (id,) in self._all(QUERIES.find_as_of, bindings)]
 
+    def holders(
+        self, property: int, keys: Sequence[Key], limit: int, as_of: int | None = None
+    ) -> dict[Key, list[int]]:
+        """For each key the ids of the first who hold it, in one statement."""
+        found: dict[Key, list[int]] = {key: [] for key in keys}
+        bindings = {"ws": self._ws, "property": property, "keys": Blobs(found), "limit": limit}
+        query = QUERIES.holders
+        if as_of is not None:
+            levels, since = zip(*levels_at(as_of, self.state.t), strict=True)
+            bindings |= {"t": as_of, "levels": Longs(levels), "since": Longs(since)}
+            query = QUERIES.holders_as_of
+        for key, id in self._all(query, bindings):
+            found[key].append(id)
+        return found
+
     def referrers(self, key: Key, properties: Sequence[int], limit: int) -> list[tuple[int, int]]:
         """(property, id) pairs that hold this key now."""
         bindings = {

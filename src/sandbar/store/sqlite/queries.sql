@@ -77,6 +77,9 @@ SELECT p.id FROM json_each(?5) l CROSS JOIN past p
  AND p.level = l.value ->> 0 AND p.since >= l.value ->> 1 AND p.since <= ?4 AND p.until > ?4
 ORDER BY id
 
+-- name: holders
+SELECT id FROM slot WHERE ws = ? AND property = ? AND value = ? ORDER BY id LIMIT ?
+
 -- name: referrers
 SELECT property, id FROM slot
 WHERE ws = ?1 AND property IN (SELECT value FROM json_each(?2)) AND value = ?3

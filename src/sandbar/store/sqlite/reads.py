@@ -90,6 +90,19 @@ class SqliteReads:
         with translated():
             return [id for (id,) in self._connection.execute(QUERIES.find_as_of, bindings)]
 
+    def holders(
+        self, property: int, keys: Sequence[Key], limit: int, as_of: int | None = None
+    ) -> dict[Key, list[int]]:
+        """For each key the ids of the first who hold it."""
+        if as_of is not None:
+            return {key: self.find_as_of(property, key, as_of)[:limit] for key in keys}
+        found = {}
+        with translated():
+            for key in keys:
+                bindings = (self._ws, property, key, limit)
+                found[key] = [id for (id,) in self._connection.execute(QUERIES.holders, bindings)]
+        return found
+
     def referrers(self, key: Key, properties: Sequence[int], limit: int) -> list[tuple[int, int]]:
         """(property, id) pairs that hold this key now."""
         wanted = msgspec.json.encode(list(properties)).decode()
