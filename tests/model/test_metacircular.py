@@ -380,7 +380,9 @@ def test_a_rule_made_on_one_side_binds_the_other(place: Place) -> None:
     assert problem_of(lambda: item(two, "Cap")).code == "entity.invalid"
     two.update("shop/Item", {"dt/validator": 'this["item/price"] > 0.5'})
     assert problem_of(lambda: item(one, "Cap", price="0.25")).code == "entity.invalid"
-    one.update("item/price", {"db/ident": "item/cost"})
+    rename = {"op": "update", "entity": "item/price", "set": {"db/ident": "item/cost"}}
+    follow = {"dt/validator": 'this["item/cost"] > 0.5'}
+    one.transact([rename, {"op": "update", "entity": "shop/Item", "set": follow}])
     assert two.query("shop/Item").items[0]["item/cost"] == "1"
 
 

@@ -209,4 +209,27 @@ def test_values_that_are_there_are_matched_before_the_writer_is_held_up(
 
     monkeypatch.setattr(impact, "decode_slot", watched)
     slow.update("x/free", {"dt/pattern": "^[ab]+$"})
-    assert threads == [threading.current_thread().name]
+    slow.update("x/free", {"dt/pattern": "^[ab]*$", "dt/indexed?": True})
+    assert threads == [threading.current_thread().name] * 2
+
+
+def test_values_that_are_there_are_matched_for_long_only_while_nobody_is_held_up(
+    slow: Database,
+) -> None:
+    values = noises(200)
+    slow.transact([{"op": "create", "class": "x/C", "slots": {"x/free": [v]}} for v in values])
+    other = slow.create("x/C", {}).entity_id
+    change = {"op": "update", "entity": "x/free", "set": {"dt/pattern": SLOW}}
+    beside = {"op": "update", "entity": other, "set": {"dt/label": "x"}}
+    calls: list[Callable[[], object]] = [
+        lambda: slow.transact([change, beside]),  # which may repair what is there
+        lambda: slow.run(lambda: slow.transact([change])),
+    ]
+    for call in calls:
+        started = time.perf_counter()
+        with refused(slow, "pattern.too-costly") as problems:
+            call()
+        assert time.perf_counter() - started < 0.8  # all of them would take two seconds
+        assert "by itself" in (problems[0].hint or "")
+    slow.transact([change])
+    assert slow.schema.describe_property("x/free")["pattern"] == SLOW

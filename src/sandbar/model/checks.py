@@ -8,7 +8,7 @@ from typing import Any
 from sandbar.errors import Incorrect, Problem
 from sandbar.model.expressions import binding
 from sandbar.model.findings import Finding, Suggestion, finding_of
-from sandbar.model.patterns import Pattern
+from sandbar.model.patterns import Pattern, SpentMatching
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class
 
@@ -35,6 +35,8 @@ def decode_slot(
     rest = iter(items)
     try:
         return distinct(property, [_decode_one(property, item, resolve, match) for item in rest])
+    except SpentMatching:
+        raise  # the others were not even looked at
     except Problem as first:
         others = list(_problems(property, rest, resolve, match))
         if not others:

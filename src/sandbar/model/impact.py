@@ -24,7 +24,9 @@ from sandbar.model.forms import (
     would_break,
 )
 from sandbar.model.lost_secrets import forget_lost_secrets
+from sandbar.model.mentions import misnamed, validators_see_otherwise
 from sandbar.model.operations import OPERATIONS_MAX
+from sandbar.model.patterns import SpentMatching
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.unit import Unit
@@ -42,7 +44,8 @@ class Affected(NamedTuple):
     recheck: list[Property]  # slots whose rules have changed
     removed: list[Property]  # slots that the class no longer has
     reindex: list[tuple[Property, Property]]  # the same slot before and after
-    whole: bool  # required slots, validators or abstractness have changed
+    whole: bool  # required slots, abstractness, validators or what they see have changed
+    misnamed: list[Finding]  # what the class itself still says of slots by their old names
 
 
 class Checked(NamedTuple):
@@ -133,6 +136,7 @@ def report_on(
     unit: Unit, affected: list[Affected], to_check: Callable[[Affected], Iterable[Row]]
 ) -> None:
     """Check the instances; raises a report of what would break."""
+    _refuse_misnamed(affected)
     report: list[dict[str, Any]] = []
     broken = 0
     for item in affected:
@@ -144,6 +148,23 @@ def report_on(
     broken += _check_new_uniques(unit, affected, report)
     if broken:
         raise would_break(broken, report)
+
+
+def _refuse_misnamed(affected: list[Affected]) -> None:
+    """What classes say of slots that have another name must be changed, too."""
+    liars = [item for item in affected if item.misnamed]
+    if liars:
+        first = liars[0].misnamed[0]
+        shown = [
+            {"entity-id": item.cls.id, "findings": data_of(item.misnamed)}
+            for item in liars[:SHOWN_MAX]
+        ]
+        raise Conflict(
+            "schema.would-break",
+            first.message,
+            hint=first.hint,
+            data={"broken": len(liars), "entities": shown},
+        )
 
 
 def instances(unit: Unit, cls: Class) -> Iterator[Row]:
@@ -181,7 +202,8 @@ def _joined(one: Affected, other: Affected) -> Affected:
     recheck = one.recheck + [p for p in other.recheck if p not in one.recheck]
     gone = {p.id for p in one.removed}
     removed = one.removed + [p for p in other.removed if p.id not in gone]
-    return Affected(one.cls, recheck, removed, one.reindex, one.whole or other.whole)
+    misnamed = one.misnamed + [found for found in other.misnamed if found not in one.misnamed]
+    return Affected(one.cls, recheck, removed, one.reindex, one.whole or other.whole, misnamed)
 
 
 def _affected(old: Schema, new: Schema) -> Iterator[Affected]:
@@ -200,7 +222,7 @@ def _affected(old: Schema, new: Schema) -> Iterator[Affected]:
             continue
         item = _compare(before, after)
         item.recheck.extend(p for p in narrowed if p not in item.recheck)
-        if item.recheck or item.removed or item.reindex or item.whole:
+        if any(item[1:]):
             yield item
 
 
@@ -236,8 +258,9 @@ def _compare(before: Class, after: Class) -> Affected:
         (after.abstract and not before.abstract)
         or [p.id for p in after.required_slots if p.key not in before.by_key or p in recheck] != []
         or [e.text for _, e in after.validators] != [e.text for _, e in before.validators]
+        or validators_see_otherwise(before, after)
     )
-    return Affected(after, recheck, removed, reindex, whole)
+    return Affected(after, recheck, removed, reindex, whole, misnamed(before, after))
 
 
 def _rewrap(unit: Unit, item: Affected) -> None:
@@ -312,9 +335,11 @@ def _recheck(unit: Unit, property: Property, stored: Any) -> list[Finding]:
         message = "the slot holds several values, but now takes one"
         return [Finding(code="slot.single", message=message, slot=property.ident)]
     try:
-        if exact(decode_slot(property, stored, unit.resolve)) != exact(stored):
+        if exact(decode_slot(property, stored, unit.resolve, unit.match)) != exact(stored):
             message = "the value would have to be stored in another form"
             return [Finding(code="value.form", message=message, slot=property.ident)]
+    except SpentMatching:
+        raise  # says nothing of the value
     except Problem as problem:
         return [finding_of(problem, property.ident)]
     targets = property.values(stored) if property.is_ref else ()

@@ -70,12 +70,12 @@ class Pattern:
 
 
 class Matching:
-    """What one transaction may spend on patterns: the writer is held up meanwhile."""
+    """What one transaction may spend on patterns: the writer is held up meanwhile, if it is."""
 
     __slots__ = ("_ns_left", "_ordinary_left")
 
-    def __init__(self) -> None:
-        self._ns_left = SLOW_NS_MAX
+    def __init__(self, ns_max: float = SLOW_NS_MAX) -> None:
+        self._ns_left = ns_max
         self._ordinary_left = _ORDINARY_MATCHES_MAX
 
     def matches(self, pattern: Pattern, value: str) -> bool:
@@ -96,11 +96,16 @@ class Matching:
         return found
 
 
-def _spent() -> Incorrect:
-    return Incorrect(
+class SpentMatching(Incorrect):
+    """A transaction has spent too much on patterns; whether its values match was not asked."""
+
+
+def _spent() -> SpentMatching:
+    return SpentMatching(
         "pattern.too-costly",
         "matching the values of this transaction with their patterns takes too long",
-        hint="write fewer or shorter values at once, or simplify the pattern",
+        hint="write fewer or shorter values at once, or simplify the pattern; a change of "
+        "definitions by itself may take longer, as it holds nobody up",
     )
 
 

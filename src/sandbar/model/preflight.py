@@ -7,7 +7,7 @@ write itself only has to look again at what has changed since.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from sandbar.errors import Fault, Problem
 from sandbar.model import core
@@ -27,34 +27,49 @@ from sandbar.store.wanted import LookedUp, Wanted
 
 
 def preflight(
-    store: Store, ws: int, schema: Schema, operations: Sequence[Operation], guard: Guard | None
+    store: Store,
+    ws: int,
+    latest: Callable[[bool], Schema],
+    operations: Sequence[Operation],
+    guard: Guard | None,
 ) -> Checked | None:
-    """What could be checked beforehand; raises if existing data would be broken."""
+    """What could be checked beforehand; raises if existing data would be broken.
+
+    `latest` gives the schema at hand, or reads whether there is a later one.
+    """
+    schema = latest(False)
     for op in operations:
         if not _defines(schema, op):
             return None
     if all(isinstance(op, Create) for op in operations):
         return Checked(schema.generation, 0, frozenset())  # what is new has no instances yet
-    base = Elsewhere(store, ws)
+    base, schema = Elsewhere(store, ws), latest(True)
     with store.snapshot(ws) as snapshot:
         state = snapshot.state
+        if state.generation != schema.generation:
+            return None  # the metamodel is being changed at this moment
         base.look_ahead(snapshot, schema, operations)
-    if state.generation != schema.generation:
-        return None
     unit = Unit(Transaction(Plan(state), base, alone=True), schema, guard)
     try:
         perform(unit, operations)
         unit.ask_guard()
     except Problem:
         return None  # the write will say the same, and with more authority
+    unit.take_time()
     large = [
         item
         for item in affected_by(unit)
-        if not (item.reindex or turned_slots(schema, item))
+        if not _is_reformed(schema, item)
         and (_matches(item) or len(base.page(item.cls, None, state.t)) == PAGE)
     ]
     report_on(unit, large, lambda item: base.instances(item.cls, state.t))
     return Checked(state.generation, state.t, frozenset(item.cls.id for item in large))
+
+
+def _is_reformed(schema: Schema, item: Affected) -> bool:
+    """Whether values are kept in another form, which the writer has to give them anyway."""
+    has_other_kind = any(was.kind is not now.kind for was, now in item.reindex)
+    return has_other_kind or bool(turned_slots(schema, item))
 
 
 def _matches(item: Affected) -> bool:

@@ -7,6 +7,7 @@ refused. `finish` turns the drafts into one change per entity.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -247,6 +248,10 @@ class Unit:
         if property.id == core.IDENT and isinstance(given, str):
             return parse_ident(given)
         return decode_slot(property, given, self.resolve, self.match)
+
+    def take_time(self) -> None:
+        """Match as long as it takes from now on: this unit holds up nobody."""
+        self._matching = Matching(math.inf)
 
     def match(self, pattern: Pattern, value: str) -> bool:
         """Whether the pattern occurs in the value, within what a transaction may spend on that."""

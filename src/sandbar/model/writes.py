@@ -112,7 +112,7 @@ class Writes:
             digest = _digest(ready, asked, is_kept=key is not None)
 
             try:
-                checked = self._check_before(schema, ready, key, guard)
+                checked = self._check_before(ready, key, guard)
                 work = partial(self._write, ready, checked, principal, reason, key, digest, guard)
                 records = () if key is None else ((principal, key),)
                 is_near = self._store.reads_in_microseconds  # then there is nothing to fetch ahead
@@ -129,10 +129,10 @@ class Writes:
         raise schema_moving()
 
     def _check_before(
-        self, schema: Schema, ready: list[Operation], key: str | None, guard: Guard | None
+        self, ready: list[Operation], key: str | None, guard: Guard | None
     ) -> Checked:
         try:
-            return preflight(self._store, self._ws, schema, ready, guard) or NOTHING_CHECKED
+            return preflight(self._store, self._ws, self._latest, ready, guard) or NOTHING_CHECKED
         except Conflict:
             if key is None:
                 raise

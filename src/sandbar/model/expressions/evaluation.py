@@ -50,6 +50,17 @@ class Expression:
             raise meter.problem
         return answer is True
 
+    def may_read(self, slot: str) -> bool:
+        """Whether what the expression says of `this` can depend on a slot."""
+        keys = self._shape.reads.get("this", frozenset())
+        return keys is None or slot in keys
+
+    def names(self, slot: str) -> bool:
+        """Whether a slot of `this` is named in it, be it in a list of names."""
+        return self.may_read(slot) and (
+            self._shape.reads["this"] is not None or slot in self._shape.texts
+        )
+
     def _read(self, bindings: dict[str, Any]) -> dict[str, Any]:
         """Only what the expression can look at: the rest would be converted for nothing."""
         read: dict[str, Any] = {}

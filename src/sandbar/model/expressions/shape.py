@@ -80,6 +80,7 @@ class Shape:
     matches: bool
     comprehensions: list[Comprehension] = field(default_factory=list)
     reads: dict[str, frozenset[str] | None] = field(default_factory=dict)
+    texts: frozenset[str] = frozenset()  # that stand in it
 
 
 def read_shape(tokens: list[Token], variables: frozenset[str]) -> Shape:
@@ -93,6 +94,7 @@ def read_shape(tokens: list[Token], variables: frozenset[str]) -> Shape:
         growers=sum(token.text in _GROWERS for token in tokens if token.kind != "string"),
         matches=uses_matches,
         reads={name: _keys_read(tokens, name) for name in variables},
+        texts=frozenset(token.text for token in tokens if token.kind == "string"),
     )
     for start, end in spans:
         first = _operand_start(tokens, start - 1)

@@ -1,0 +1,60 @@
+"""What a class says of its slots by their names, in `dt/validator` and `dt/document`.
+
+Data refer to slots by number, these words by ident: when a slot is renamed, taken away or holds
+something else, they must still be true.
+"""
+
+from __future__ import annotations
+
+from sandbar.errors import Problem
+from sandbar.model.document_rules import check_document
+from sandbar.model.findings import Finding
+from sandbar.model.schema import Class
+
+_SAY_SO = "change {what} of {cls} in the same transaction"
+
+
+def misnamed(before: Class, after: Class) -> list[Finding]:
+    """What the class still says of slots that have another name by now, or are gone."""
+    renamed = {
+        was.ident: now.ident
+        for key, was in before.by_key.items()
+        if (now := after.by_key.get(key)) is not None and was.ident not in after.slots
+    }
+    findings = [
+        Finding(
+            code="class.validator",
+            message=f"the validator of {owner} names {old}, which would be {new}",
+            slot=new,
+            hint=_SAY_SO.format(what="dt/validator", cls=owner),
+        )
+        for owner, expression in (after.validators if renamed else ())
+        for old, new in renamed.items()
+        if expression.names(old)
+    ]
+    return findings + _wrong_document(before, after)
+
+
+def _wrong_document(before: Class, after: Class) -> list[Finding]:
+    """Why the documents of a class could not be written any more, if they could before."""
+    if after.document is None or before.document != after.document:
+        return []  # whoever writes it has it checked
+    try:
+        check_document(after)
+    except Problem as problem:
+        hint = _SAY_SO.format(what="dt/document", cls=after.ident)
+        return [Finding(code=problem.code, message=problem.message, hint=hint)]
+    return []
+
+
+def validators_see_otherwise(before: Class, after: Class) -> bool:
+    """Whether the validators that there were would judge the same documents by other values."""
+    expressions = [expression for _, expression in after.validators]
+    for key, was in before.by_key.items() if expressions else ():
+        now = after.by_key.get(key)
+        if now is None:
+            continue
+        is_same = was.ident == now.ident and was.kind is now.kind and was.many is now.many
+        if not is_same and any(e.may_read(was.ident) or e.may_read(now.ident) for e in expressions):
+            return True
+    return False
