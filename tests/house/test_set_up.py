@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -41,6 +43,29 @@ def test_data_files_travel_with_the_package() -> None:
     ignored = (ROOT / ".gitignore").read_text().splitlines()
     suffixes = {path.suffix for path in Path(ROOT / "src").rglob("*.*") if path.is_file()}
     assert not {f"*{suffix}" for suffix in suffixes - {".pyc"}} & set(ignored)
+
+
+def test_clients_that_could_not_be_installed_are_not_tried_again_by_every_worker(
+    tmp_path: Path,
+) -> None:
+    script, place = tmp_path / "scripts" / "ensure-node", tmp_path / "tests" / "mcp_clients"
+    for file in (script, place / "package-lock.json"):
+        file.parent.mkdir(parents=True)
+        shutil.copy(ROOT / file.relative_to(tmp_path), file)
+
+    def said(*words: str) -> tuple[int, str]:
+        ended = subprocess.run([script, *words], capture_output=True, text=True, check=False)
+        return ended.returncode, ended.stderr
+
+    tried = ".venv/bin/python: No such file"
+    assert said("unless-failed")[0] == 1  # nobody has tried before
+    code, again = said("unless-failed")
+    assert (code, tried in again) == (1, False)
+    assert "Node is missing" in again
+    assert tried in said()[1]
+    (place / "node_modules").mkdir()
+    shutil.copy(place / "package-lock.json", place / "node_modules" / ".sandbar-installed")
+    assert said("unless-failed") == (0, "")
 
 
 def _canonical(pin: str) -> str:

@@ -26,9 +26,12 @@ def package(name: str) -> Path:
 
 @cache
 def _are_installed() -> bool:
-    """Wait until they are; asked once, also if they cannot be."""
+    """Wait until they are; asked once, also if they cannot be.
+
+    Each of several workers asks, but the minutes of a failure are waited for once.
+    """
     script = HERE.parents[1] / "scripts" / "ensure-node"
-    return subprocess.run([str(script)], check=False).returncode == 0
+    return subprocess.run([str(script), "unless-failed"], check=False).returncode == 0
 
 
 def run(
