@@ -39,6 +39,7 @@ class Compare(NamedTuple):
     op: str
     keys: tuple[bytes, ...]
     text: str = ""
+    among: frozenset[bytes] = frozenset()  # the same keys: there can be a thousand of them
 
 
 class Exists(NamedTuple):
@@ -238,7 +239,7 @@ class _Parser:
                 keys.append(property.kind.order_key(stored))
             except Problem as problem:
                 self.findings.note(problem, property.ident)
-        return Compare(property, op, tuple(keys))
+        return Compare(property, op, tuple(keys), among=frozenset(keys))
 
     def _wrong(
         self, code: str, message: str, slot: str | None, hint: str | Suggestion | None
@@ -332,9 +333,9 @@ class Evaluator:
         order_key = node.property.kind.order_key
         keys = [order_key(value) for value in values]
         if op in ("=", "in", "contains"):
-            return any(key in node.keys for key in keys)
+            return not node.among.isdisjoint(keys)
         if op == "!=":
-            return not any(key in node.keys for key in keys)
+            return node.among.isdisjoint(keys)
         bound = node.keys[0]
         return any(_ORDER[op](key, bound) for key in keys)
 
