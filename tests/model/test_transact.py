@@ -291,3 +291,17 @@ def test_an_operation_may_be_of_a_class_of_ones_own(shop: Database) -> None:
         )
     wrong = _Hat(class_="shop/Item", slots={1: "Hat"})  # type: ignore[dict-item]
     assert problem_of(lambda: shop.transact([wrong])).code == "operations.malformed"
+
+
+def test_definitions_and_restored_entities_are_safe_to_repeat(shop: Database) -> None:
+    note = {"note/text": {"dt/range": "db.type/string"}}
+    first = shop.define(properties=note, idempotency_key="define")
+    hat = item(shop, "Hat")
+    shop.delete(hat)
+    back = shop.restore(hat, idempotency_key="restore")
+    t = shop.t
+    assert shop.define(properties=note, idempotency_key="define").receipt == first.receipt
+    assert shop.restore(hat, idempotency_key="restore").receipt == back.receipt
+    assert shop.t == t
+    with refused(shop, "idempotency.mismatch"):
+        shop.restore(hat, to=1, idempotency_key="restore")

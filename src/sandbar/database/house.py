@@ -190,13 +190,18 @@ class Database(Calls):
         properties: dict[str, dict[str, Any]] | None = None,
         classes: dict[str, dict[str, Any]] | None = None,
         reason: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Written:
         """Define properties and classes in one transaction; they may refer to each other.
 
         Keys are idents; values are slots of `dt/Property` and `dt/Class`. What exists is updated.
         """
         return self._workspace.define(
-            properties or {}, classes or {}, principal=self._principal, reason=reason
+            properties or {},
+            classes or {},
+            principal=self._principal,
+            reason=reason,
+            idempotency_key=idempotency_key,
         )
 
     def load_pack(self, pack: str | Path, *, progress: Progress | None = None) -> PackReport:
@@ -328,10 +333,16 @@ class Database(Calls):
         return self.transact([operation], reason=reason, idempotency_key=idempotency_key)
 
     def restore(
-        self, entity: Any, to: int | str | None = None, *, reason: str | None = None
+        self,
+        entity: Any,
+        to: int | str | None = None,
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Written:
         """Bring a deleted entity back, or a living one to how it was at a moment."""
-        return self.transact([Restore(entity=entity, to=to)], reason=reason)
+        operation = Restore(entity=entity, to=to)
+        return self.transact([operation], reason=reason, idempotency_key=idempotency_key)
 
     def purge(
         self, entity: Any, *, reason: str | None = None, mode: PurgeMode = "refuse"

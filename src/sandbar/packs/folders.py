@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -78,6 +79,13 @@ def _is_pack(folder: Traversable) -> bool:
         return False
 
 
+def _is_there(file: Traversable) -> bool:
+    """Whether there is anything of that name, such as a folder, a pipe or a broken link."""
+    if isinstance(file, Path):
+        return os.path.lexists(file)
+    return file.is_dir()
+
+
 def read_pack(pack: str | Path) -> Pack:
     """A built-in or installed pack by name, or any folder by its path."""
     known = {*built_in_packs(for_tests=True), *installed_packs()}
@@ -150,7 +158,7 @@ def _manifest(folder: Traversable) -> Manifest:
 
 
 def _check_seeds(seeds: list[SeedEntity]) -> None:
-    unnamed = [seed for seed in seeds if "db/ident" not in seed.slots]
+    unnamed = [seed for seed in seeds if not seed.slots.get("db/ident")]
     if unnamed:
         raise Incorrect(
             "pack.unnamed-entity",
@@ -205,7 +213,9 @@ def _check_workflows(specs: list[dict[str, Any]]) -> None:
 def _read(folder: Traversable, name: str, kind: type[T]) -> T | None:
     file = folder.joinpath(name)
     if not file.is_file():
-        return None
+        if not _is_there(file):
+            return None
+        raise Incorrect("pack.malformed", f"{name} is no file", hint=_HINT)
     try:
         return msgspec.json.decode(file.read_bytes(), type=kind)
     except msgspec.DecodeError as error:

@@ -10,12 +10,11 @@ import msgspec
 from sandbar.access import install_access, is_protected
 from sandbar.model import Create, Operation, Workspace, Written, definition_operations
 from sandbar.packs.coded import code_of
-from sandbar.packs.folders import Pack, read_pack, system_schema
+from sandbar.packs.folders import Pack, SeedEntity, read_pack, system_schema
 from sandbar.packs.messages import PromptEntry
+from sandbar.packs.parting import in_parts
 from sandbar.packs.records import PACK, PROMPT, ensured, loaded_packs, record_operations
 from sandbar.workflow import Workflows
-
-_SEEDS_AT_ONCE = 1000
 
 Progress = Callable[[int, int], None]
 
@@ -47,26 +46,28 @@ def load_pack(
     if _speaks_of_access(read):
         install_access(workspace)
     principal = f"pack/{manifest.name}"
-    seeds = [Create(class_=seed.class_, slots=seed.slots) for seed in read.seeds]
-    first, rest = seeds[:_SEEDS_AT_ONCE], seeds[_SEEDS_AT_ONCE:]
+    first, *rest = [_creations(part) for part in in_parts(read.seeds)]
     before = _definitions(workspace, read)
     operations = [*before, *first, *_records(workspace, read, names)]
     written = _write(workspace, read, operations, principal)
     outcomes = written.outcomes[len(before) : len(before) + len(first)]
-    tell(len(outcomes), len(seeds))
-    for start in range(0, len(rest), _SEEDS_AT_ONCE):
-        part = rest[start : start + _SEEDS_AT_ONCE]
+    tell(len(outcomes), len(read.seeds))
+    for part in rest:
         outcomes += workspace.transact(part, principal=principal).outcomes
-        tell(len(outcomes), len(seeds))
+        tell(len(outcomes), len(read.seeds))
     return PackReport(
         manifest.name,
         manifest.title,
         len(read.schema.properties) + len(read.schema.classes),
-        len(seeds),
+        len(read.seeds),
         sum(outcome.created for outcome in outcomes),
         len(read.prompts),
         len(read.workflows),
     )
+
+
+def _creations(seeds: list[SeedEntity]) -> list[Operation]:
+    return [Create(class_=seed.class_, slots=seed.slots) for seed in seeds]
 
 
 def _speaks_of_access(pack: Pack) -> bool:
