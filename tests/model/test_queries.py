@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sandbar import Database, Incorrect, Unsupported
+from sandbar.model.queries import FIELDS_MAX
 from tests.model.shop import item, problem_of, slots_of
 
 RANGES: dict[str, list[Any]] = {
@@ -346,6 +347,12 @@ def test_limits_are_limits(shop: Database) -> None:
     big = {"item/name": {"in": [str(n) for n in range(1000)]}}
     assert shop.query("shop/Item", big).items == []
     assert slots_of(shop, shop.query("shop/Item", limit=1).items[0].entity_id)
+
+
+def test_very_many_fields_are_refused_before_anybody_looks_for_them(db: Database) -> None:
+    names = [f"no/slot{n}" for n in range(FIELDS_MAX)]
+    assert problem_of(lambda: db.query("dt/Class", fields=names)).code == "query.invalid"
+    assert problem_of(lambda: db.query("dt/Class", fields=[*names, "x/y"])).code == "query.fields"
 
 
 @pytest.mark.parametrize("order", ["r/n", "-r/n"])

@@ -29,6 +29,7 @@ from sandbar.store.scan import Between, Equals, Found, Position, Scan
 
 LIMIT_DEFAULT = 50
 LIMIT_MAX = 1000
+FIELDS_MAX = 1000
 SCANNED_ROWS_MAX = 50_000
 _CHUNK_MAX = 2_000
 _SORTED_ROWS_MAX = 1_000
@@ -78,9 +79,10 @@ def question_of(question: Question) -> str:
 
 def chosen_fields(fields: object) -> tuple[str, ...]:
     """The slots that the caller wants to see."""
-    if isinstance(fields, list | tuple | set | frozenset):
+    if isinstance(fields, list | tuple | set | frozenset) and len(fields) <= FIELDS_MAX:
         return tuple(fields)
-    raise Incorrect("query.fields", "fields is a list of slots", hint='for example ["db/ident"]')
+    wrong = f"fields is a list of at most {FIELDS_MAX} slots"
+    raise Incorrect("query.fields", wrong, hint='for example ["db/ident"]')
 
 
 def cursor_of(question: Question, epoch: int) -> Cursor | None:
