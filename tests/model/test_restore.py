@@ -132,6 +132,20 @@ def test_todays_schema_decides(shop: Database) -> None:
     assert shop.get(one)["item/tags"] == ["a", "b"]
 
 
+def test_an_abstract_class_gets_no_instances_back(shop: Database) -> None:
+    one = item(shop, "x")
+    line = {"op": "create", "class": "shop/Line", "temp": "l", "slots": {"line/item": one}}
+    order = {"op": "create", "class": "shop/Order", "temp": "o", "slots": {"order/lines": ["l"]}}
+    temps = shop.transact([line, order]).temps
+    shop.delete(temps["o"])
+    shop.update("shop/Line", {"dt/abstract?": True})
+    assert codes_of(refused(shop, temps["l"])) == {"class.abstract"}
+    assert "class.abstract" in codes_of(refused(shop, temps["o"]))  # its part is one
+    concrete = {"op": "update", "entity": "shop/Line", "set": {"dt/abstract?": False}}
+    shop.transact([{"op": "restore", "entity": temps["o"]}, concrete])
+    assert shop.get(temps["l"])["line/item"] == one
+
+
 def test_references_must_have_their_targets(shop: Database) -> None:
     maker = shop.create("shop/Maker", {"maker/name": "m"}).entity_id
     one = item(shop, "x", maker=maker)

@@ -263,11 +263,7 @@ class _Performance:
             self._begin(cls, id, given)
         if cls.abstract:
             self.unit.touched.discard(id)  # what its slots lack is beside the point
-            raise Incorrect(
-                "class.abstract",
-                f"Cannot instantiate abstract class {cls.ident}",
-                hint=f"use one of its subclasses: class.subclasses {cls.ident} lists them",
-            )
+        cls.require_concrete()
         draft = self.unit.drafts[id]
         if draft.doc is None or by_now is None:
             raise Incorrect(

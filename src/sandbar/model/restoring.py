@@ -123,7 +123,9 @@ def _class_of(unit: Unit, state: Row) -> Class:
             f"the class of entity {state.id} is gone",
             hint=f"restore the class first: entity {state.cls}",
         )
-    return unit.schema.class_by_id(state.cls)
+    cls = unit.schema.class_by_id(state.cls)
+    cls.require_concrete()
+    return cls
 
 
 def _fill(unit: Unit, draft: Draft, state: Row, findings: Findings) -> None:

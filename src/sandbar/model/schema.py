@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-from sandbar.errors import NotFound
+from sandbar.errors import Incorrect, NotFound
 from sandbar.model import core
 from sandbar.model.documents import Doc
 from sandbar.model.expressions import Expression, compile_expression
@@ -42,6 +42,15 @@ class Class:
         self.parent_ids: list[int] = doc.get(str(core.SUBCLASS_OF)) or root
         self.direct_slot_ids: list[int] = doc.get(str(core.SLOTS)) or []
         self.validator_text: str | None = doc.get(str(core.VALIDATOR))
+
+    def require_concrete(self) -> None:
+        """Refuse to make an instance of an abstract class."""
+        if self.abstract:
+            raise Incorrect(
+                "class.abstract",
+                f"Cannot instantiate abstract class {self.ident}",
+                hint=f"use one of its subclasses: class.subclasses {self.ident} lists them",
+            )
 
     @cached_property
     def ancestors(self) -> list[int]:
