@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 from sandbar.errors import Conflict, Incorrect, Problem
 from sandbar.model import core
 from sandbar.model.checking import check_target
-from sandbar.model.checks import check_required, check_validators, decode_slot
-from sandbar.model.documents import Doc, exact, read_doc
+from sandbar.model.checks import check_required, check_validators
+from sandbar.model.documents import Doc, read_doc
 from sandbar.model.findings import Finding, data_of, finding_of
 from sandbar.model.forms import (
     SHOWN_MAX,
     changed_forms,
     refuse_unformed,
+    require_fit,
     unformed,
     would_break,
 )
@@ -304,17 +305,8 @@ def _findings(unit: Unit, item: Affected, row: Row, doc: Doc) -> list[Finding]:
 
 
 def _recheck(unit: Unit, property: Property, stored: Any) -> list[Finding]:
-    if property.secret or property.inverse_of:
-        what = "secret" if property.secret else "derived"
-        message = f"the slot became {what}, but has a stored value"
-        return [Finding(code=f"slot.{what}", message=message, slot=property.ident)]
-    if property.has_several(stored):
-        message = "the slot holds several values, but now takes one"
-        return [Finding(code="slot.single", message=message, slot=property.ident)]
     try:
-        if exact(decode_slot(property, stored, unit.resolve)) != exact(stored):
-            message = "the value would have to be stored in another form"
-            return [Finding(code="value.form", message=message, slot=property.ident)]
+        require_fit(stored, property)
     except Problem as problem:
         return [finding_of(problem, property.ident)]
     targets = property.values(stored) if property.is_ref else ()

@@ -282,11 +282,11 @@ class Schema:
         """The property of that number; it must exist."""
         found = self._properties.get(id)
         if found is None:
-            found = self._properties[id] = self._compile_property(id)
+            found = self._properties[id] = self.property_of(id, self.docs[id][1])
         return found
 
-    def _compile_property(self, id: int) -> Property:
-        doc = self.docs[id][1]
+    def property_of(self, id: int, doc: Doc) -> Property:
+        """What such a document makes of a property, be it one of the past."""
         return Property(id, doc, self.ident_of(doc.get(str(core.RANGE), 0)))
 
     def class_named(self, name: object) -> Class:
