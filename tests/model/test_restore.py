@@ -168,6 +168,36 @@ def test_what_it_owned_comes_back_with_it(shop: Database) -> None:
     assert shop.get(temps["l"])["line/item"] == one
 
 
+def test_what_it_owned_comes_back_as_it_was_at_that_moment(shop: Database) -> None:
+    one = item(shop, "x")
+    line = {"line/item": one, "line/count": 1}
+    made = [
+        {"op": "create", "class": "shop/Line", "temp": name, "slots": line} for name in ("l", "m")
+    ]
+    order = {"op": "create", "class": "shop/Order", "temp": "o", "slots": {"order/lines": ["l"]}}
+    written = shop.transact([*made, order])
+    first, temps = written.receipt, written.temps
+    shop.update(temps["l"], {"line/count": 2})
+    second = shop.t
+    for to, count in ((first.t, 1), (first.instant, 1), (second, 2), (None, 1)):
+        shop.delete(temps["o"])
+        restore(shop, temps["o"], to)
+        assert shop.get(temps["l"])["line/count"] == count
+        if to == second:
+            shop.update(temps["l"], {"line/count": 1})
+    # What is there stays as it is, be it younger than the state that its owner goes back to.
+    shop.update(temps["o"], {"order/lines": [temps["m"]]})
+    shop.update(temps["l"], {"line/count": 9})
+    restore(shop, temps["o"], first.t)
+    assert shop.get(temps["o"])["order/lines"] == [temps["l"]]
+    assert shop.get(temps["l"])["line/count"] == 9
+    # It was owned: that the slot owns nothing by now does not keep it away.
+    shop.delete(temps["o"])
+    shop.update("order/lines", {"dt/component?": False})
+    restore(shop, temps["o"])
+    assert shop.get(temps["l"])["line/count"] == 9
+
+
 def test_classes_and_properties_can_be_restored(shop: Database) -> None:
     shop.define(
         properties={"z/p": {"dt/range": "db.type/string"}}, classes={"z/C": {"dt/slots": ["z/p"]}}

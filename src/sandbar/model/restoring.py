@@ -161,8 +161,8 @@ def _fill(unit: Unit, draft: Draft, then: _Then, findings: Findings) -> None:
             findings.append((problem, property.ident))
             continue
         unit.put(draft, property, stored)
-        if was.is_ref and property.component:
-            _restore_parts(unit, property, values, findings)
+        if was.is_ref and property.is_ref and (was.component or property.component):
+            _restore_parts(unit, property, values, then.t, findings)
     unit.touched.add(draft.id)
 
 
@@ -176,13 +176,15 @@ def _slots_of(unit: Unit, then: _Then, doc: Doc) -> dict[str, Property]:
     return {str(row.id): now.property_of(row.id, read_doc(row.doc)) for row in rows}
 
 
-def _restore_parts(unit: Unit, property: Property, ids: list[int], findings: Findings) -> None:
-    """What the entity owned ended with it."""
+def _restore_parts(
+    unit: Unit, property: Property, ids: list[int], t: int | None, findings: Findings
+) -> None:
+    """What the entity owned ended with it, and comes back as it was at the same moment."""
     for id in ids:
         if unit.load(id) is not None:
             continue
         try:
-            then = _state_of(unit, id, None)
+            then = _state_of(unit, id, t)
             part = unit.begin_restore(_class_of(unit, then.row), id)
             _fill(unit, part, then, findings)
         except Problem as problem:
