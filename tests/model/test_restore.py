@@ -157,6 +157,19 @@ def test_references_must_have_their_targets(shop: Database) -> None:
     assert shop.get(one)["item/maker"] == maker
 
 
+def test_what_is_deleted_beside_it_is_gone_when_it_comes_back(shop: Database) -> None:
+    maker = shop.create("shop/Maker", {}).entity_id
+    one = item(shop, "x", maker=maker)
+    ends = [{"op": "delete", "entity": id} for id in (one, maker)]
+    t = shop.t
+    with pytest.raises(Problem) as caught:
+        shop.transact([*ends, {"op": "restore", "entity": one}])
+    assert codes_of(caught.value) >= {"reference.dangling"}
+    assert shop.t == t
+    both = [{"op": "restore", "entity": id} for id in (one, maker)]
+    assert shop.transact([*ends, *both]).t == t  # nothing has happened to either
+
+
 def test_what_it_owned_comes_back_with_it(shop: Database) -> None:
     one = item(shop, "x")
     line = {"op": "create", "class": "shop/Line", "temp": "l", "slots": {"line/item": one}}
