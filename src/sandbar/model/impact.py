@@ -14,6 +14,7 @@ from sandbar.errors import Conflict, Incorrect, Problem
 from sandbar.model import core
 from sandbar.model.checking import check_target
 from sandbar.model.checks import check_required, check_validators
+from sandbar.model.defaults import strayed_defaults
 from sandbar.model.documents import Doc, read_doc
 from sandbar.model.findings import Finding, data_of, finding_of
 from sandbar.model.forms import (
@@ -143,6 +144,7 @@ def report_on(
             if findings and len(report) < SHOWN_MAX:
                 report.append({"entity-id": row.id, "findings": data_of(findings)})
     broken += _check_new_uniques(unit, affected, report)
+    broken += _check_defaults(unit, report)
     if broken:
         raise would_break(broken, report)
 
@@ -186,15 +188,11 @@ def _joined(one: Affected, other: Affected) -> Affected:
 
 
 def _affected(old: Schema, new: Schema) -> Iterator[Affected]:
-    changed = {id for id in new.docs if old.docs.get(id) != new.docs[id]} | (
-        old.docs.keys() - new.docs.keys()
-    )
-    touched = _touched(old, changed) | _touched(new, changed)
-    kept = [id for id in old.class_ids if new.has_class(id)]
-    left = _left(old, new, [id for id in kept if id in touched])
-    for id in kept:
-        if not left and id not in touched:
-            continue  # the commonest by far: to compile it only to see this would take a while
+    touched = _kept_and_touched(old, new)
+    left = _left(old, new, touched)
+    for id in old.class_ids if left else sorted(touched):
+        if not new.has_class(id):
+            continue
         before, after = old.class_by_id(id), new.class_by_id(id)
         narrowed = [p for p in after.slots.values() if p.target in left]
         if id not in touched and not narrowed:
@@ -203,6 +201,15 @@ def _affected(old: Schema, new: Schema) -> Iterator[Affected]:
         item.recheck.extend(p for p in narrowed if p not in item.recheck)
         if item.recheck or item.removed or item.reindex or item.whole:
             yield item
+
+
+def _kept_and_touched(old: Schema, new: Schema) -> set[int]:
+    """The classes that stay and of which something has changed."""
+    changed = {id for id in new.docs if old.docs.get(id) != new.docs[id]} | (
+        old.docs.keys() - new.docs.keys()
+    )
+    touched = _touched(old, changed) | _touched(new, changed)
+    return {id for id in touched if old.has_class(id) and new.has_class(id)}
 
 
 def _touched(schema: Schema, changed: set[int]) -> set[int]:
@@ -214,7 +221,7 @@ def _touched(schema: Schema, changed: set[int]) -> set[int]:
     return schema.at_or_below(holders | changed)
 
 
-def _left(old: Schema, new: Schema, touched: list[int]) -> set[int]:
+def _left(old: Schema, new: Schema, touched: set[int]) -> set[int]:
     """The classes that some other class no longer descends from: references to it may be wrong."""
     lost: set[int] = set()
     for id in touched:
@@ -354,6 +361,19 @@ def _check_new_uniques(unit: Unit, affected: list[Affected], report: list[dict[s
                         if len(report) < SHOWN_MAX:
                             report.append({"entity-id": row.id, "findings": data_of([found])})
     return broken
+
+
+def _check_defaults(unit: Unit, report: list[dict[str, Any]]) -> int:
+    """What a default refers to must stay in the range, as what an instance refers to."""
+    if not unit.schema.referring_defaults:
+        return 0
+    narrowed: set[int] = set()
+    for old in unit.earlier:
+        narrowed |= _left(old, unit.schema, _kept_and_touched(old, unit.schema))
+    strayed = strayed_defaults(unit, narrowed)
+    for id, found in strayed[: max(SHOWN_MAX - len(report), 0)]:
+        report.append({"entity-id": id, "findings": data_of([found])})
+    return len(strayed)
 
 
 def _new_keys(unit: Unit, property: Property, doc: Doc) -> list[bytes]:

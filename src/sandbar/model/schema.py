@@ -224,6 +224,17 @@ class Schema:
         return [p for p in map(self.property_by_id, self.property_ids) if p.is_ref and p.indexed]
 
     @cached_property
+    def referring_defaults(self) -> dict[int, list[Property]]:
+        """The entities that defaults refer to, each with the properties that have such a one."""
+        found: dict[int, list[Property]] = {}
+        default = str(core.DEFAULT)
+        for id in self.property_ids:
+            property = self.property_by_id(id) if default in self.docs[id][1] else None
+            for target in property.default_targets if property else ():
+                found.setdefault(target, []).append(self.property_by_id(id))
+        return found
+
+    @cached_property
     def looked_up(self) -> dict[str, Property]:
         """The properties whose values are looked up when they are written."""
         properties = map(self.property_by_id, self.property_ids)
