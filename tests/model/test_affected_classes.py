@@ -9,8 +9,8 @@ import pytest
 
 import sandbar
 from sandbar.model import core
+from sandbar.model.affected import compare, concerned
 from sandbar.model.bootstrap import compile_entries
-from sandbar.model.impact import _affected, _compare
 from sandbar.model.schema import Class, Schema
 from tests.conftest import Say
 
@@ -66,23 +66,23 @@ def by_looking_at_all(old: Schema, new: Schema) -> dict[int, Any]:
         lost |= old.class_by_id(id).lineage - new.class_by_id(id).lineage
     found = {}
     for id in kept:
-        item = _compare(old.class_by_id(id), new.class_by_id(id))
+        item = compare(old.class_by_id(id), new.class_by_id(id))
         narrowed = [p for p in item.cls.slots.values() if p.target in lost]
         item.recheck.extend(p for p in narrowed if p not in item.recheck)
-        if item.recheck or item.removed or item.reindex or item.whole:
+        if any(item[1:]):
             found[id] = item
     return found
 
 
 def test_none_is_missed_and_none_is_blamed(seed: str, say: Say) -> None:
-    random, concerned = Random(seed), 0
+    random, count = Random(seed), 0
     for _ in range(150):
         old, new = drawn_schemas(random)
-        found = {item.cls.id: item for item in _affected(old, new)}
+        found = {item.cls.id: item for item in concerned(old, new)}
         assert found == by_looking_at_all(old, new)
-        concerned += len(found)
-    say(f"{concerned} classes were concerned")
-    assert concerned > 150
+        count += len(found)
+    say(f"{count} classes were concerned")
+    assert count > 150
 
 
 def test_classes_that_are_not_concerned_cost_nothing(

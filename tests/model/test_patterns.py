@@ -13,7 +13,7 @@ import pytest
 
 from sandbar import Database
 from sandbar.errors import Incorrect
-from sandbar.model import impact, patterns
+from sandbar.model import forms, patterns
 from sandbar.model.checks import decode_slot
 from sandbar.model.operations import OPERATIONS_MAX
 from sandbar.model.patterns import MAX_PATTERN, Matching, compile_pattern
@@ -207,7 +207,7 @@ def test_values_that_are_there_are_matched_before_the_writer_is_held_up(
         threads.append(threading.current_thread().name)
         return decode_slot(*asked)
 
-    monkeypatch.setattr(impact, "decode_slot", watched)
+    monkeypatch.setattr(forms, "decode_slot", watched)
     slow.update("x/free", {"dt/pattern": "^[ab]+$"})
     slow.update("x/free", {"dt/pattern": "^[ab]*$", "dt/indexed?": True})
     assert threads == [threading.current_thread().name] * 2

@@ -163,6 +163,32 @@ def test_unique_values_of_a_many_valued_slot(db: Database) -> None:
     assert db.get({"p/slot": "b"}).entity_id == id
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("db/unique", "value"),
+        ("dt/component?", True),
+        ("dt/indexed?", True),
+        ("dt/required?", True),
+        ("dt/default", 1),
+    ],
+)
+def test_a_derived_slot_takes_no_options_that_need_stored_values(
+    shop: Database, option: str, value: Any
+) -> None:
+    with refused(shop, "property.contradiction") as problems:
+        shop.update("maker/items", {option: value, "db/doc": "What it makes."})
+    assert f"drop {option}" in str(problems[0].hint)
+    shop.define(properties={"x/p": {"dt/range": "shop/Item"}})
+    if option != "dt/default":
+        shop.update("x/p", {option: value})
+        with refused(shop, "property.contradiction"):
+            shop.update("x/p", {"dt/inverse-of": "item/like"})
+        shop.update("x/p", {"dt/inverse-of": "item/like", option: None})
+    if value is True:
+        shop.update("maker/items", {option: False})  # says what holds anyway
+
+
 @pytest.mark.parametrize("default", [0, 7])
 def test_default(db: Database, default: int) -> None:
     with_slot(db, "long", default=default)

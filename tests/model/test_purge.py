@@ -92,6 +92,20 @@ def test_it_is_refused_while_referred_to_unless_detached(shop: Database) -> None
     assert [entry.kind for entry in shop.history(one)] == ["created", "changed"]
 
 
+def test_detaching_can_reach_the_metamodel(shop: Database, place: Place) -> None:
+    shop.define(
+        properties={"m/author": {"dt/range": "shop/Maker"}},
+        classes={"m/Meta": {"dt/subclass-of": ["dt/Class"], "dt/slots": ["m/author"]}},
+    )
+    maker = shop.create("shop/Maker", {}).entity_id
+    shop.create("m/Meta", {"db/ident": "m/Kind", "m/author": maker})
+    generation = shop.schema.generation
+    purge(shop, maker, mode="detach")
+    assert shop.schema.generation == generation + 1
+    assert shop.schema.dump() == place.another().schema.dump()  # which reads it anew
+    assert "m/author" not in shop.get("m/Kind").slots
+
+
 def test_what_it_owns_goes_with_it(shop: Database) -> None:
     one = item(shop, "x")
     line = {"op": "create", "class": "shop/Line", "temp": "l", "slots": {"line/item": one}}

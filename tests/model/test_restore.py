@@ -132,6 +132,20 @@ def test_todays_schema_decides(shop: Database) -> None:
     assert shop.get(one)["item/tags"] == ["a", "b"]
 
 
+def test_an_abstract_class_gets_no_instances_back(shop: Database) -> None:
+    one = item(shop, "x")
+    line = {"op": "create", "class": "shop/Line", "temp": "l", "slots": {"line/item": one}}
+    order = {"op": "create", "class": "shop/Order", "temp": "o", "slots": {"order/lines": ["l"]}}
+    temps = shop.transact([line, order]).temps
+    shop.delete(temps["o"])
+    shop.update("shop/Line", {"dt/abstract?": True})
+    assert codes_of(refused(shop, temps["l"])) == {"class.abstract"}
+    assert "class.abstract" in codes_of(refused(shop, temps["o"]))  # its part is one
+    concrete = {"op": "update", "entity": "shop/Line", "set": {"dt/abstract?": False}}
+    shop.transact([{"op": "restore", "entity": temps["o"]}, concrete])
+    assert shop.get(temps["l"])["line/item"] == one
+
+
 def test_references_must_have_their_targets(shop: Database) -> None:
     maker = shop.create("shop/Maker", {"maker/name": "m"}).entity_id
     one = item(shop, "x", maker=maker)
@@ -143,6 +157,19 @@ def test_references_must_have_their_targets(shop: Database) -> None:
     assert shop.get(one)["item/maker"] == maker
 
 
+def test_what_is_deleted_beside_it_is_gone_when_it_comes_back(shop: Database) -> None:
+    maker = shop.create("shop/Maker", {}).entity_id
+    one = item(shop, "x", maker=maker)
+    ends = [{"op": "delete", "entity": id} for id in (one, maker)]
+    t = shop.t
+    with pytest.raises(Problem) as caught:
+        shop.transact([*ends, {"op": "restore", "entity": one}])
+    assert codes_of(caught.value) >= {"reference.dangling"}
+    assert shop.t == t
+    both = [{"op": "restore", "entity": id} for id in (one, maker)]
+    assert shop.transact([*ends, *both]).t == t  # nothing has happened to either
+
+
 def test_what_it_owned_comes_back_with_it(shop: Database) -> None:
     one = item(shop, "x")
     line = {"op": "create", "class": "shop/Line", "temp": "l", "slots": {"line/item": one}}
@@ -152,6 +179,36 @@ def test_what_it_owned_comes_back_with_it(shop: Database) -> None:
     restore(shop, temps["o"])
     assert shop.get(temps["o"])["order/lines"] == [temps["l"]]
     assert shop.get(temps["l"])["line/item"] == one
+
+
+def test_what_it_owned_comes_back_as_it_was_at_that_moment(shop: Database) -> None:
+    one = item(shop, "x")
+    line = {"line/item": one, "line/count": 1}
+    made = [
+        {"op": "create", "class": "shop/Line", "temp": name, "slots": line} for name in ("l", "m")
+    ]
+    order = {"op": "create", "class": "shop/Order", "temp": "o", "slots": {"order/lines": ["l"]}}
+    written = shop.transact([*made, order])
+    first, temps = written.receipt, written.temps
+    shop.update(temps["l"], {"line/count": 2})
+    second = shop.t
+    for to, count in ((first.t, 1), (first.instant, 1), (second, 2), (None, 1)):
+        shop.delete(temps["o"])
+        restore(shop, temps["o"], to)
+        assert shop.get(temps["l"])["line/count"] == count
+        if to == second:
+            shop.update(temps["l"], {"line/count": 1})
+    # What is there stays as it is, be it younger than the state that its owner goes back to.
+    shop.update(temps["o"], {"order/lines": [temps["m"]]})
+    shop.update(temps["l"], {"line/count": 9})
+    restore(shop, temps["o"], first.t)
+    assert shop.get(temps["o"])["order/lines"] == [temps["l"]]
+    assert shop.get(temps["l"])["line/count"] == 9
+    # It was owned: that the slot owns nothing by now does not keep it away.
+    shop.delete(temps["o"])
+    shop.update("order/lines", {"dt/component?": False})
+    restore(shop, temps["o"])
+    assert shop.get(temps["l"])["line/count"] == 9
 
 
 def test_classes_and_properties_can_be_restored(shop: Database) -> None:

@@ -26,11 +26,8 @@ def replay(db: Database, id: int, until: int | None = None) -> dict[str, list[An
 
 
 def flat(slots: dict[str, Any]) -> dict[str, list[Any]]:
-    """Slots in the same form; the order of many values is not told by a history."""
-    return {
-        slot: sorted(value if isinstance(value, list) else [value], key=repr)
-        for slot, value in slots.items()
-    }
+    """Slots in the same form, as lists."""
+    return {slot: value if isinstance(value, list) else [value] for slot, value in slots.items()}
 
 
 def random_life(shop: Database, dice: random.Random, steps: int) -> list[int]:
@@ -38,7 +35,7 @@ def random_life(shop: Database, dice: random.Random, steps: int) -> list[int]:
     ids = [item(shop, "first")]
     living = list(ids)
     for _ in range(steps):
-        act = dice.randrange(8)
+        act = dice.randrange(9)
         if act == 0 or not living:
             ids.append(item(shop, dice.choice("abc"), tags=dice.sample(["x", "y", "z"], 2)))
             living.append(ids[-1])
@@ -57,6 +54,9 @@ def random_life(shop: Database, dice: random.Random, steps: int) -> list[int]:
         elif act == 5:
             shop.update(dice.choice(living), {"item/price": dice.choice([None, "1.5", "2"])})
         elif act == 6:
+            notes = dice.sample("abcd", dice.randrange(5))
+            shop.update(dice.choice(living), {"item/notes": notes})
+        elif act == 7:
             shop.update("item/notes", {"db/doc": str(dice.random())})
         else:
             shop.update(
@@ -76,7 +76,32 @@ def test_replaying_history_gives_the_state_at_every_moment(shop: Database, seed:
                 state = flat(slots_of(shop, id, as_of=t))
             except NotFound:
                 state = {}
-            assert flat(replay(shop, id, t)) == state, (seed, id, t)
+            assert replay(shop, id, t) == state, (seed, id, t)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "removed", "added"),
+    [
+        ("ab", "abc", "", "c"),
+        ("abc", "ac", "b", ""),
+        ("abc", "bd", "ac", "d"),
+        ("ab", "ba", "a", "a"),
+        ("abc", "acb", "b", "b"),
+        ("ab", "cab", "ab", "cab"),
+        ("", "ab", "", "ab"),
+    ],
+)
+def test_a_history_tells_what_was_taken_out_and_then_put_at_the_end(
+    shop: Database, before: str, after: str, removed: str, added: str
+) -> None:
+    hat = item(shop, "Hat", notes=list(before))
+    made = shop.t
+    shop.update(hat, {"item/notes": list(after)})
+    expected = [("item/notes", list(removed), list(added))]
+    assert shop.history(hat)[-1].t == shop.t
+    for changes in (shop.history(hat)[-1].changes, shop.diff(hat, made)):
+        assert [(one.slot, one.removed, one.added) for one in changes] == expected
+    assert replay(shop, hat) == flat(slots_of(shop, hat))
 
 
 @pytest.mark.parametrize("seed", range(4, 6))
@@ -115,9 +140,13 @@ def test_diff_tells_what_is_different(shop: Database) -> None:
         "item/price": ([], ["1"]),
     }
     backwards = {
-        change.slot: (change.added, change.removed) for change in shop.diff(hat, shop.t, first)
+        change.slot: (change.removed, change.added) for change in shop.diff(hat, shop.t, first)
     }
-    assert backwards == changes
+    assert backwards == {
+        "item/name": (["Cap"], ["Hat"]),
+        "item/tags": (["b", "c"], ["a", "b"]),  # a comes before b, so b has to come anew
+        "item/price": (["1"], []),
+    }
     assert shop.diff(hat, shop.t) == []
     created = {change.slot for change in shop.diff(hat, first - 1, first)}
     assert created == {"item/name", "item/tags", "item/stock", "item/fragile"}

@@ -81,10 +81,11 @@ def _check_references(unit: Unit, draft: Draft, property: Property) -> Iterable[
     assert draft.doc is not None
     stored = draft.doc[property.key]
     was = None if draft.old is None else draft.old.get(property.key)
-    if was == stored:
-        return  # whoever deletes a target looks after its referrers
+    values = property.values(stored)
+    if was == stored and unit.drafts.keys().isdisjoint(values):
+        return  # whoever deletes a target looks after its referrers, unless they are gone as well
     before = _referred_before(unit, draft, property)
-    for id in property.values(stored):
+    for id in values:
         if id in before and id not in unit.drafts:
             continue
         found = check_target(unit, property, id)

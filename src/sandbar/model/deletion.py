@@ -1,12 +1,14 @@
 """Deleting an entity: what refers to it decides, unless told to cascade or to detach.
 
-What an entity owns (through component slots) goes with it in every mode.
+What an entity owns (through component slots) goes with it in every mode. A default that refers to
+it counts as a reference, but no property goes because of its default: cascading only clears that.
 """
 
 from __future__ import annotations
 
 from sandbar.errors import Conflict, Incorrect
 from sandbar.model import core
+from sandbar.model.defaults import clear_defaults, default_referrers
 from sandbar.model.drafts import Draft, core_is_immutable
 from sandbar.model.forms import require_formed
 from sandbar.model.operations import OPERATIONS_MAX, DeleteMode
@@ -22,6 +24,8 @@ def delete_entity(unit: Unit, draft: Draft, mode: DeleteMode) -> list[int]:
     frontier = list(doomed)
     while frontier:
         outside = _referrers(unit, frontier, doomed)
+        if mode == "refuse":
+            outside += default_referrers(unit, frontier, doomed)
         frontier = []
         if not outside:
             break
@@ -40,6 +44,7 @@ def delete_entity(unit: Unit, draft: Draft, mode: DeleteMode) -> list[int]:
                 doomed.update(more)
         if len(doomed) > OPERATIONS_MAX:
             raise _too_many()
+    clear_defaults(unit, doomed)
     for gone in doomed.values():
         _end(unit, gone)
     return sorted(doomed)

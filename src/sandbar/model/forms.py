@@ -4,6 +4,8 @@ The document of a draft always has the form that the metamodel of the moment ask
 takes many values by now holds a list. What has no such form is set aside: its slot is gone, or of
 another type, or takes one value where there are several. Operations may replace or clear it; if
 none does, the transaction is refused.
+
+What comes back from the past takes the form of now in the same way (`arranged`, `require_fit`).
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sandbar.errors import Conflict, Problem
+from sandbar.errors import Conflict, Incorrect, Problem
+from sandbar.model.checks import Match, decode_slot
 from sandbar.model.documents import Doc, exact
 from sandbar.model.drafts import Draft, Misfit
 from sandbar.model.findings import Finding, data_of, finding_of
@@ -54,7 +57,7 @@ def reform(draft: Draft, forms: Forms) -> None:
         if now is None or _unfit(values, now):
             misfits[key] = aside._replace(now=now)
         else:
-            doc[key] = values if now.many else values[0]
+            doc[key] = arranged(values, now)
     draft.misfits = misfits or None
 
 
@@ -84,20 +87,68 @@ def _why(values: list[Any], was: Property, now: Property | None) -> Finding | No
 
 def _unfit(values: list[Any], now: Property) -> Finding | None:
     """Why the slot could not hold these values, whatever else it demands of them."""
-    if now.secret or now.inverse_of:
-        what = "secret" if now.secret else "derived"
-        message = f"the slot became {what}, but has a stored value"
-        return Finding(code=f"slot.{what}", message=message, slot=now.ident)
-    if len(values) > 1 and not now.many:
-        message = "the slot holds several values, but now takes one"
-        return Finding(code="slot.single", message=message, slot=now.ident)
     try:
-        if all(exact(now.kind.decode(value)) == exact(value) for value in values):
-            return None
+        arranged(values, now)
+        for value in values:
+            _require_form(now.kind.decode(value), value)
     except Problem as problem:
         return finding_of(problem, now.ident)
-    message = "the value would have to be stored in another form"
-    return Finding(code="value.form", message=message, slot=now.ident)
+    return None
+
+
+def arranged(values: list[Any], now: Property) -> Any:
+    """The values as the slot holds them now, in a list or one alone; raises if it cannot."""
+    _require_stored(now)
+    if len(values) > 1 and not now.many:
+        raise _several()
+    return values if now.many else values[0]
+
+
+def require_fit(stored: Any, now: Property, match: Match) -> None:
+    """Refuse what the slot, by its rules of now, would not keep just as it is stored."""
+    _require_stored(now)
+    if now.has_several(stored):
+        raise _several()
+    _require_form(decode_slot(now, stored, _stored_id, match), stored)
+
+
+def _require_stored(now: Property) -> None:
+    if now.secret or now.inverse_of:
+        what = "secret" if now.secret else "derived"
+        raise Incorrect(
+            f"slot.{what}",
+            f"the slot became {what}, but has a stored value",
+            hint=f"give what it held to a slot that is not {what}",
+        )
+
+
+def _several() -> Incorrect:
+    return Incorrect(
+        "slot.single",
+        "the slot holds several values, but now takes one",
+        hint="let the slot take many values, or leave one of them",
+    )
+
+
+def _require_form(decoded: Any, stored: Any) -> None:
+    if exact(decoded) != exact(stored):
+        raise _other_form()
+
+
+def _other_form() -> Incorrect:
+    return Incorrect(
+        "value.form",
+        "the value would have to be stored in another form",
+        hint="leave the slot its type, or set the value anew",
+    )
+
+
+def _stored_id(stored: Any, property: Property) -> int:
+    """A stored reference is a number; a text that would name an entity is none."""
+    if type(stored) is not int:
+        raise _other_form()
+    id: Any = property.kind.decode(stored)
+    return int(id)
 
 
 def require_formed(draft: Draft, property: Property) -> None:

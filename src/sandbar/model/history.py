@@ -58,17 +58,22 @@ def changes_between(
         was, now = _slot(old_class, key), _slot(new_class, key)
         old_values = _shown(was, old.get(key), naming)
         new_values = _shown(now, new.get(key), naming)
-        removed = _without(old_values, new_values)
-        added = _without(new_values, old_values)
+        removed, added = _difference(old_values, new_values)
         property = now or was
         if property is not None and (removed or added):
             changes.append(SlotChange(property.ident, removed, added))
     return changes
 
 
-def _without(values: list[Any], others: list[Any]) -> list[Any]:
-    known = {exact(other) for other in others}
-    return [value for value in values if exact(value) not in known]
+def _difference(old: list[Any], new: list[Any]) -> tuple[list[Any], list[Any]]:
+    """What was taken out, and then put at the end: that way order can be told, too."""
+    rest, kept = iter([exact(value) for value in old]), set()
+    for value in new:
+        key = exact(value)
+        if key not in rest:  # looks no further back than behind the one before
+            break
+        kept.add(key)
+    return [value for value in old if exact(value) not in kept], new[len(kept) :]
 
 
 def _kind(previous: Version | None, version: Version) -> str:

@@ -12,40 +12,31 @@ from typing import Any, NamedTuple
 
 from sandbar.errors import Conflict, Incorrect, Problem
 from sandbar.model import core
+from sandbar.model.affected import Affected, affected_by, classes_left, concerned, turned_slots
 from sandbar.model.checking import check_target
-from sandbar.model.checks import check_required, check_validators, decode_slot
-from sandbar.model.documents import Doc, exact, read_doc
+from sandbar.model.checks import check_required, check_validators
+from sandbar.model.defaults import strayed_defaults
+from sandbar.model.documents import Doc, read_doc
 from sandbar.model.findings import Finding, data_of, finding_of
 from sandbar.model.forms import (
     SHOWN_MAX,
     changed_forms,
     refuse_unformed,
+    require_fit,
     unformed,
     would_break,
 )
 from sandbar.model.lost_secrets import forget_lost_secrets
-from sandbar.model.mentions import misnamed, validators_see_otherwise
 from sandbar.model.operations import OPERATIONS_MAX
 from sandbar.model.patterns import SpentMatching
 from sandbar.model.properties import Property
-from sandbar.model.schema import Class, Schema
+from sandbar.model.schema import Class
 from sandbar.model.unit import Unit
 from sandbar.model.words import entity_words
 from sandbar.store.rows import Row
 from sandbar.store.scan import Equals, Position, Scan
 
 PAGE = 1000
-
-
-class Affected(NamedTuple):
-    """A class whose instances must be looked at again, and why."""
-
-    cls: Class
-    recheck: list[Property]  # slots whose rules have changed
-    removed: list[Property]  # slots that the class no longer has
-    reindex: list[tuple[Property, Property]]  # the same slot before and after
-    whole: bool  # required slots, abstractness, validators or what they see have changed
-    misnamed: list[Finding]  # what the class itself still says of slots by their old names
 
 
 class Checked(NamedTuple):
@@ -105,7 +96,7 @@ def _refuse_unformed_rows(unit: Unit, item: Affected) -> None:
 def _bring_up_to_date(unit: Unit) -> list[Affected]:
     """Hand the changes over, and let all other instances follow the rules in form and index."""
     is_same = unit.stored_schema is unit.schema
-    stale = [] if is_same else list(_affected(unit.stored_schema, unit.schema))
+    stale = [] if is_same else list(concerned(unit.stored_schema, unit.schema))
     for item in stale:
         _rewrap(unit, item)
     _refuse_misfits(unit, stale)
@@ -146,6 +137,7 @@ def report_on(
             if findings and len(report) < SHOWN_MAX:
                 report.append({"entity-id": row.id, "findings": data_of(findings)})
     broken += _check_new_uniques(unit, affected, report)
+    broken += _check_defaults(unit, report)
     if broken:
         raise would_break(broken, report)
 
@@ -187,82 +179,6 @@ def too_many(hint: str) -> Incorrect:
     )
 
 
-def affected_by(unit: Unit) -> list[Affected]:
-    """The classes whose instances may break by what the unit does to the metamodel."""
-    found: dict[int, Affected] = {}
-    for old in unit.earlier:
-        for item in _affected(old, unit.schema):
-            known = found.get(item.cls.id)
-            found[item.cls.id] = item if known is None else _joined(known, item)
-    return list(found.values())
-
-
-def _joined(one: Affected, other: Affected) -> Affected:
-    """Both reasons to look at the instances of a class."""
-    recheck = one.recheck + [p for p in other.recheck if p not in one.recheck]
-    gone = {p.id for p in one.removed}
-    removed = one.removed + [p for p in other.removed if p.id not in gone]
-    misnamed = one.misnamed + [found for found in other.misnamed if found not in one.misnamed]
-    return Affected(one.cls, recheck, removed, one.reindex, one.whole or other.whole, misnamed)
-
-
-def _affected(old: Schema, new: Schema) -> Iterator[Affected]:
-    changed = {id for id in new.docs if old.docs.get(id) != new.docs[id]} | (
-        old.docs.keys() - new.docs.keys()
-    )
-    touched = _touched(old, changed) | _touched(new, changed)
-    kept = [id for id in old.class_ids if new.has_class(id)]
-    left = _left(old, new, [id for id in kept if id in touched])
-    for id in kept:
-        if not left and id not in touched:
-            continue  # the commonest by far: to compile it only to see this would take a while
-        before, after = old.class_by_id(id), new.class_by_id(id)
-        narrowed = [p for p in after.slots.values() if p.target in left]
-        if id not in touched and not narrowed:
-            continue
-        item = _compare(before, after)
-        item.recheck.extend(p for p in narrowed if p not in item.recheck)
-        if any(item[1:]):
-            yield item
-
-
-def _touched(schema: Schema, changed: set[int]) -> set[int]:
-    """The classes of which something has changed: they themselves, one above them, or a slot."""
-    slots = str(core.SLOTS)
-    holders = {
-        id for id, (_, doc) in schema.docs.items() if not changed.isdisjoint(doc.get(slots) or ())
-    }
-    return schema.at_or_below(holders | changed)
-
-
-def _left(old: Schema, new: Schema, touched: list[int]) -> set[int]:
-    """The classes that some other class no longer descends from: references to it may be wrong."""
-    lost: set[int] = set()
-    for id in touched:
-        lost |= old.class_by_id(id).lineage - new.class_by_id(id).lineage
-    return lost
-
-
-def _compare(before: Class, after: Class) -> Affected:
-    recheck, reindex = [], []
-    for key, property in after.by_key.items():
-        was = before.by_key.get(key)
-        if was is None:
-            continue
-        if was.rules() != property.rules():
-            recheck.append(property)
-        if was.indexed != property.indexed or was.kind is not property.kind:
-            reindex.append((was, property))
-    removed = [p for key, p in before.by_key.items() if key not in after.by_key]
-    whole = (
-        (after.abstract and not before.abstract)
-        or [p.id for p in after.required_slots if p.key not in before.by_key or p in recheck] != []
-        or [e.text for _, e in after.validators] != [e.text for _, e in before.validators]
-        or validators_see_otherwise(before, after)
-    )
-    return Affected(after, recheck, removed, reindex, whole, misnamed(before, after))
-
-
 def _rewrap(unit: Unit, item: Affected) -> None:
     """Whatever holds a slot that now takes many values, or only one, is written anew."""
     turned = {property.key for property in turned_slots(unit.stored_schema, item)}
@@ -272,12 +188,6 @@ def _rewrap(unit: Unit, item: Affected) -> None:
         if count > OPERATIONS_MAX:
             raise too_many("make another property, and move the values in several transactions")
         unit.load(id)
-
-
-def turned_slots(before: Schema, item: Affected) -> list[Property]:
-    """The slots whose cardinality has changed."""
-    known = [p for p in item.recheck if p.id in before.docs]
-    return [p for p in known if before.property_by_id(p.id).many != p.many]
 
 
 def _refuse_misfits(unit: Unit, stale: list[Affected]) -> None:
@@ -327,17 +237,8 @@ def _findings(unit: Unit, item: Affected, row: Row, doc: Doc) -> list[Finding]:
 
 
 def _recheck(unit: Unit, property: Property, stored: Any) -> list[Finding]:
-    if property.secret or property.inverse_of:
-        what = "secret" if property.secret else "derived"
-        message = f"the slot became {what}, but has a stored value"
-        return [Finding(code=f"slot.{what}", message=message, slot=property.ident)]
-    if property.has_several(stored):
-        message = "the slot holds several values, but now takes one"
-        return [Finding(code="slot.single", message=message, slot=property.ident)]
     try:
-        if exact(decode_slot(property, stored, unit.resolve, unit.match)) != exact(stored):
-            message = "the value would have to be stored in another form"
-            return [Finding(code="value.form", message=message, slot=property.ident)]
+        require_fit(stored, property, unit.match)
     except SpentMatching:
         raise  # says nothing of the value
     except Problem as problem:
@@ -387,6 +288,16 @@ def _check_new_uniques(unit: Unit, affected: list[Affected], report: list[dict[s
                         if len(report) < SHOWN_MAX:
                             report.append({"entity-id": row.id, "findings": data_of([found])})
     return broken
+
+
+def _check_defaults(unit: Unit, report: list[dict[str, Any]]) -> int:
+    """What a default refers to must stay in the range, as what an instance refers to."""
+    if not unit.schema.referring_defaults:
+        return 0
+    strayed = strayed_defaults(unit, classes_left(unit))
+    for id, found in strayed[: max(SHOWN_MAX - len(report), 0)]:
+        report.append({"entity-id": id, "findings": data_of([found])})
+    return len(strayed)
 
 
 def _new_keys(unit: Unit, property: Property, doc: Doc) -> list[bytes]:

@@ -33,6 +33,11 @@ def perform(unit: Unit, operations: Sequence[Operation]) -> list[Outcome]:
     return _Performance(unit, operations).run()
 
 
+def evolve(unit: Unit) -> None:
+    """Let the metamodel follow what became of classes and properties without an operation."""
+    _Performance(unit, ()).evolve()
+
+
 class _Performance:
     def __init__(self, unit: Unit, operations: Sequence[Operation]) -> None:
         self.unit = unit
@@ -54,14 +59,14 @@ class _Performance:
             for at in meta:
                 self._perform(at, self.operations[at])
             done.update(meta)
-            self._evolve()
+            self.evolve()
         for at, op in enumerate(self.operations):
             if isinstance(op, Create) and at not in self.announced:
                 self._announce(at, op, None)
         for at, op in enumerate(self.operations):
             if at not in done:
                 self._perform(at, op)
-        self._evolve()  # deleting data can reach the metamodel, too
+        self.evolve()  # deleting data can reach the metamodel, too
         self._refuse_if_wrong(check_touched(self.unit))
         return [outcome for outcome in self.outcomes if outcome is not None]
 
@@ -177,7 +182,7 @@ class _Performance:
             return False  # performing it will say what is wrong
         return class_id in self.unit.schema.metaclasses
 
-    def _evolve(self) -> None:
+    def evolve(self) -> None:
         """Let the rest of the operations see the new metamodel; refuse wrong definitions."""
         unit = self.unit
         drafts = unit.meta_drafts()
@@ -263,11 +268,7 @@ class _Performance:
             self._begin(cls, id, given)
         if cls.abstract:
             self.unit.touched.discard(id)  # what its slots lack is beside the point
-            raise Incorrect(
-                "class.abstract",
-                f"Cannot instantiate abstract class {cls.ident}",
-                hint=f"use one of its subclasses: class.subclasses {cls.ident} lists them",
-            )
+        cls.require_concrete()
         draft = self.unit.drafts[id]
         if draft.doc is None or by_now is None:
             raise Incorrect(

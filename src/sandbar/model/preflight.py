@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sandbar.errors import Fault, Problem
 from sandbar.model import core
+from sandbar.model.affected import Affected, affected_by, turned_slots
 from sandbar.model.guarding import Guard
-from sandbar.model.impact import PAGE, Affected, Checked, affected_by, report_on, turned_slots
+from sandbar.model.impact import PAGE, Checked, report_on
 from sandbar.model.operations import Create, Migrate, Operation, Update
 from sandbar.model.perform import perform
 from sandbar.model.prefetch import wanted_by

@@ -90,6 +90,13 @@ class Property:
         return self.kind.ident in _TEXTS and not self.secret
 
     @property
+    def default_targets(self) -> list[int]:
+        """The entities that a new instance refers to unless it says otherwise."""
+        if self.default is None or not self.is_stored_ref:
+            return []
+        return self.default if isinstance(self.default, list) else [self.default]
+
+    @property
     def is_stored_ref(self) -> bool:
         """Whether entities are referred to, and not by derivation."""
         return self.is_ref and not self.inverse_of

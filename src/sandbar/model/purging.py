@@ -11,6 +11,7 @@ from sandbar.errors import Forbidden, Incorrect
 from sandbar.model import core
 from sandbar.model.deletion import delete_entity
 from sandbar.model.impact import conclude
+from sandbar.model.perform import evolve
 from sandbar.model.restoring import named_ever, purged, unknown
 from sandbar.model.unit import Unit
 
@@ -31,6 +32,7 @@ def purge_entity(unit: Unit, given: object, mode: PurgeMode) -> list[int]:
     if draft is not None:
         _refuse_metamodel(unit, id, draft.class_id)
         gone = delete_entity(unit, draft, mode)
+        evolve(unit)  # what it was detached from can be the metamodel
     else:
         end = unit.tx.hindsight().last_version(id)
         if end is None:

@@ -1,18 +1,19 @@
 """Restoring an entity: what it was once, as far as today's schema allows.
 
-A deleted entity comes back under its old id, and what it owned comes back with it. Secrets do not
-come back: nothing kept them.
+A deleted entity comes back under its old id, and what it owned comes back with it. A value of then
+is read by the definition of then, and takes the form of now only where that of a living entity
+would have. Secrets do not come back: nothing kept them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from sandbar.errors import Conflict, Incorrect, NotFound, Problem
 from sandbar.model import core
-from sandbar.model.checks import decode_slot
-from sandbar.model.documents import read_doc
+from sandbar.model.documents import Doc, read_doc
 from sandbar.model.drafts import Draft, conflict_if_moved, core_is_immutable
+from sandbar.model.forms import arranged, require_fit
 from sandbar.model.moments import Moment, moment_t
 from sandbar.model.naming import FINDERS, as_key
 from sandbar.model.operations import Restore
@@ -25,9 +26,16 @@ from sandbar.store.rows import Row, State
 Findings = list[tuple[Problem, str]]
 
 
+class _Then(NamedTuple):
+    """A state of the past, and when it held; None: until this very unit ended it."""
+
+    row: Row
+    t: int | None
+
+
 def restores_metamodel(unit: Unit, op: Restore) -> bool:
     """Whether the entity is a class or a property; raises if there is nothing to restore."""
-    return _state_of(unit, named_ever(unit, op.entity), op.to).cls in unit.schema.metaclasses
+    return _state_of(unit, named_ever(unit, op.entity), op.to).row.cls in unit.schema.metaclasses
 
 
 def restore_entity(unit: Unit, op: Restore, findings: Findings) -> Draft:
@@ -44,9 +52,9 @@ def restore_entity(unit: Unit, op: Restore, findings: Findings) -> Draft:
                 f"entity {id} is there",
                 hint="say with to (a t or an instant) which of its states to go back to",
             )
-    state = _state_of(unit, id, op.to)
-    draft = living or unit.begin_restore(_class_of(unit, state), id)
-    _fill(unit, draft, state, findings)
+    then = _state_of(unit, id, op.to)
+    draft = living or unit.begin_restore(_class_of(unit, then.row), id)
+    _fill(unit, draft, then, findings)
     return draft
 
 
@@ -69,11 +77,11 @@ def _flush(tx: Transaction) -> None:
     tx.flush()
 
 
-def _state_of(unit: Unit, id: int, to: Moment | None) -> Row:
+def _state_of(unit: Unit, id: int, to: Moment | None) -> _Then:
     """What is to be restored: the state at a moment, or the last one that there was."""
     draft = unit.drafts.get(id)
     if to is None and draft is not None and draft.before is not None:
-        return draft.before  # this very unit has deleted it
+        return _Then(draft.before, None)
     _flush(unit.tx)
     past, last_t = unit.tx.hindsight(), unit.tx.t - 1
     end = past.last_version(id)
@@ -93,7 +101,7 @@ def _state_of(unit: Unit, id: int, to: Moment | None) -> Row:
             f"there was no entity {id} at t={t}",
             hint="entity.history lists its states; leave to out for the last one",
         )
-    return state
+    return _Then(state, t)
 
 
 def unknown(id: int) -> NotFound:
@@ -123,12 +131,15 @@ def _class_of(unit: Unit, state: Row) -> Class:
             f"the class of entity {state.id} is gone",
             hint=f"restore the class first: entity {state.cls}",
         )
-    return unit.schema.class_by_id(state.cls)
+    cls = unit.schema.class_by_id(state.cls)
+    cls.require_concrete()
+    return cls
 
 
-def _fill(unit: Unit, draft: Draft, state: Row, findings: Findings) -> None:
+def _fill(unit: Unit, draft: Draft, then: _Then, findings: Findings) -> None:
     """Set every slot to what it was, and clear the others."""
-    doc, cls = read_doc(state.doc), unit.class_of(draft)
+    doc, cls = read_doc(then.row.doc), unit.class_of(draft)
+    slots = _slots_of(unit, then, doc)
     for key in doc:
         if key not in cls.by_key:
             slot = unit.schema.ident_of(int(key))
@@ -138,41 +149,43 @@ def _fill(unit: Unit, draft: Draft, state: Row, findings: Findings) -> None:
                 hint="give the class the slot back, or create the entity anew",
             )
             findings.append((problem, slot))
-    for property in cls.slots.values():
-        if property.secret or property.inverse_of:
+    for key, property in cls.by_key.items():
+        if key not in doc:
+            unit.put(draft, property, None)
             continue
+        was, values = slots[key], slots[key].values(doc[key])
         try:
-            unit.put(draft, property, _stored(unit, property, doc.get(property.key)))
+            stored = arranged(values, property)
+            require_fit(stored, property, unit.match)
         except Problem as problem:
             findings.append((problem, property.ident))
             continue
-        if property.component:
-            _restore_parts(unit, property, doc.get(property.key), findings)
+        unit.put(draft, property, stored)
+        if was.is_ref and property.is_ref and (was.component or property.component):
+            _restore_parts(unit, property, values, then.t, findings)
     unit.touched.add(draft.id)
 
 
-def _stored(unit: Unit, property: Property, was: Any) -> Any:
-    """A value of then in the form of now: one that stood alone may have to be a list by now."""
-    if was is None:
-        return None
-    if property.many and not isinstance(was, list):
-        was = [was]
-    elif not property.many and isinstance(was, list) and property.kind.indexable:
-        if len(was) != 1:
-            raise Incorrect("slot.single", "the slot now takes one value", hint="update it instead")
-        was = was[0]
-    return decode_slot(property, was, unit.resolve, unit.match)
+def _slots_of(unit: Unit, then: _Then, doc: Doc) -> dict[str, Property]:
+    """The slots of a document as they were defined when it held, by key."""
+    now = unit.base_schema
+    if then.t is None or now.basis(then.t) == now.t:
+        schema = unit.stored_schema if then.t is None else now
+        return {key: schema.property_by_id(int(key)) for key in doc}
+    rows = unit.tx.hindsight().entities([int(key) for key in doc], then.t)
+    return {str(row.id): now.property_of(row.id, read_doc(row.doc)) for row in rows}
 
 
-def _restore_parts(unit: Unit, property: Property, stored: Any, findings: Findings) -> None:
-    """What the entity owned ended with it."""
-    ids = stored if isinstance(stored, list) else [] if stored is None else [stored]
+def _restore_parts(
+    unit: Unit, property: Property, ids: list[int], t: int | None, findings: Findings
+) -> None:
+    """What the entity owned ended with it, and comes back as it was at the same moment."""
     for id in ids:
         if unit.load(id) is not None:
             continue
         try:
-            state = _state_of(unit, id, None)
-            part = unit.begin_restore(_class_of(unit, state), id)
-            _fill(unit, part, state, findings)
+            then = _state_of(unit, id, t)
+            part = unit.begin_restore(_class_of(unit, then.row), id)
+            _fill(unit, part, then, findings)
         except Problem as problem:
             findings.append((problem, property.ident))

@@ -111,11 +111,11 @@ class Purged(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class SlotChange(msgspec.Struct, frozen=True, rename="kebab"):
-    """What happened to one slot: the values that went and those that came."""
+    """What happened to one slot: the values that went, and those that came after the others."""
 
     slot: str
     removed: list[Any]
-    added: list[Any]
+    added: list[Any]  # one that has moved is in both
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):

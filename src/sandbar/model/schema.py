@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-from sandbar.errors import NotFound
+from sandbar.errors import Incorrect, NotFound
 from sandbar.model import core
 from sandbar.model.documents import Doc
 from sandbar.model.expressions import Expression, compile_expression
@@ -42,6 +42,15 @@ class Class:
         self.parent_ids: list[int] = doc.get(str(core.SUBCLASS_OF)) or root
         self.direct_slot_ids: list[int] = doc.get(str(core.SLOTS)) or []
         self.validator_text: str | None = doc.get(str(core.VALIDATOR))
+
+    def require_concrete(self) -> None:
+        """Refuse to make an instance of an abstract class."""
+        if self.abstract:
+            raise Incorrect(
+                "class.abstract",
+                f"Cannot instantiate abstract class {self.ident}",
+                hint=f"use one of its subclasses: class.subclasses {self.ident} lists them",
+            )
 
     @cached_property
     def ancestors(self) -> list[int]:
@@ -215,6 +224,17 @@ class Schema:
         return [p for p in map(self.property_by_id, self.property_ids) if p.is_ref and p.indexed]
 
     @cached_property
+    def referring_defaults(self) -> dict[int, list[Property]]:
+        """The entities that defaults refer to, each with the properties that have such a one."""
+        found: dict[int, list[Property]] = {}
+        default = str(core.DEFAULT)
+        for id in self.property_ids:
+            property = self.property_by_id(id) if default in self.docs[id][1] else None
+            for target in property.default_targets if property else ():
+                found.setdefault(target, []).append(self.property_by_id(id))
+        return found
+
+    @cached_property
     def looked_up(self) -> dict[str, Property]:
         """The properties whose values are looked up when they are written."""
         properties = map(self.property_by_id, self.property_ids)
@@ -273,11 +293,11 @@ class Schema:
         """The property of that number; it must exist."""
         found = self._properties.get(id)
         if found is None:
-            found = self._properties[id] = self._compile_property(id)
+            found = self._properties[id] = self.property_of(id, self.docs[id][1])
         return found
 
-    def _compile_property(self, id: int) -> Property:
-        doc = self.docs[id][1]
+    def property_of(self, id: int, doc: Doc) -> Property:
+        """What such a document makes of a property, be it one of the past."""
         return Property(id, doc, self.ident_of(doc.get(str(core.RANGE), 0)))
 
     def class_named(self, name: object) -> Class:

@@ -90,10 +90,17 @@ def _contradictions(schema: Schema, property: Property) -> Iterator[str]:
         or property.default is not None
     ):
         yield "a secret is one db.type/string, not unique, without dt/one-of and dt/default"
-    if property.inverse_of and (property.required or property.default is not None):
-        yield "a derived slot cannot be required or have a default"
+    if property.inverse_of and (vain := _in_vain(schema, property)):
+        yield f"a derived slot is computed and never written: drop {', '.join(vain)}"
     if property.inverse_of and not schema.property_by_id(property.inverse_of).is_stored_ref:
         yield "dt/inverse-of names a reference that is stored"
+
+
+def _in_vain(schema: Schema, property: Property) -> list[str]:
+    """The options of a derived slot that only mean something where values are stored."""
+    _, doc = schema.docs[property.id]
+    options = (core.REQUIRED, core.UNIQUE, core.DEFAULT, core.COMPONENT, core.INDEXED)
+    return [schema.ident_of(id) for id in options if doc.get(str(id)) not in (None, False)]
 
 
 def _check_bounds(property: Property) -> None:
