@@ -14,9 +14,9 @@ from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
 from sandbar.model.values import VALUE_TYPES
 from sandbar.model.values.refusals import named, quoted
+from sandbar.model.values.scalars import decode_ref
 
 _KEYWORD = VALUE_TYPES["db.type/keyword"]
-_REF = VALUE_TYPES["db.type/ref"]
 
 _DEPTH_MAX = 8
 
@@ -50,8 +50,7 @@ class Holders(Finder, Protocol):
 def as_id(given: Any) -> int | None:
     """The id, if the caller gave one (a number, or its digits)."""
     if isinstance(given, int) and not isinstance(given, bool):
-        _REF.decode(given)
-        return given
+        return decode_ref(given)
     if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 17:
         return int(given)
     return None

@@ -365,5 +365,5 @@ class Schema:
         if isinstance(name, str):
             return self._names.get(name.removeprefix(":"))
         if isinstance(name, int) and not isinstance(name, bool) and name in self.docs:
-            return name
+            return int.__int__(name)  # of an enumeration, say: ids are kept, and must be plain
         return None

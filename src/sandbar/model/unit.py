@@ -37,6 +37,7 @@ from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
 from sandbar.model.values.refusals import quoted
+from sandbar.model.values.scalars import decode_ref
 from sandbar.store.pieces import Pair
 from sandbar.store.plan import Transaction
 from sandbar.store.wanted import Wanted
@@ -161,8 +162,7 @@ class Unit:
     def resolve(self, given: Any, property: Property | None = None) -> int:
         """The id of whatever names an entity: id, ident, temporary id or `{slot: value}`."""
         if isinstance(given, int) and not isinstance(given, bool):
-            REF.decode(given)
-            return given
+            return decode_ref(given)
         if isinstance(given, str):
             return self._resolve_text(given, property)
         if isinstance(given, dict) and len(given) == 1:
