@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from sandbar.errors import Incorrect, Problem
+from sandbar.errors import Conflict, Incorrect, Problem
 from sandbar.model.expressions import binding
 from sandbar.model.findings import Finding, Suggestion, finding_of
 from sandbar.model.patterns import Pattern
@@ -105,6 +105,29 @@ def fixed_class(cls: Class) -> Incorrect:
     )
 
 
+def abstract_class(cls: Class) -> Incorrect:
+    """The refusal to make an instance of a class that has none of its own."""
+    return Incorrect(
+        "class.abstract",
+        f"Cannot instantiate abstract class {cls.ident}",
+        hint=f"use one of its subclasses: class.subclasses {cls.ident} lists them",
+    )
+
+
+def contradicted(what: str) -> Incorrect:
+    """The refusal to make something while another operation of the transaction ends it."""
+    return Incorrect(
+        "operations.contradict",
+        f"another operation deletes {what}",
+        hint="leave one of the two out",
+    )
+
+
+def ident_taken(ident: str | None, other: Class) -> Conflict:
+    """The refusal to make an entity of a name that one of another class has."""
+    return Conflict("ident.taken", f"{ident} exists already, as a {other.ident}")
+
+
 def refuse_twice(property: Property, slots: dict[str, Any]) -> None:
     """A slot that was named with a colon must not be named without one, too."""
     if property.ident in slots:
@@ -144,6 +167,15 @@ def out_of_range(property: Property, id: int, kind: str | None, target: str) -> 
         slot=property.ident,
         hint=f"refer to an instance of {target}",
     )
+
+
+def combined(property: Property, had: list[Any], given: list[Any], *, adding: bool) -> list[Any]:
+    """The values that a slot has with these added to it, or without them."""
+    key = property.value_key
+    keys = {key(value) for value in (had if adding else given)}
+    if adding:
+        return had + [value for value in given if key(value) not in keys]
+    return [value for value in had if key(value) not in keys]
 
 
 def distinct(property: Property, values: list[Any]) -> list[Any]:

@@ -10,6 +10,7 @@ from sandbar.model.schema import Class
 from sandbar.model.values.schemas import IDENT_SCHEMA
 
 _TEXT_KINDS = {"db.type/string", "db.type/uri", "db.type/keyword", "db.type/symbol"}
+_BIGDEC = "db.type/bigdec"
 _NUMBER_KINDS = {"db.type/long", "db.type/double", "db.type/float"}
 
 
@@ -37,10 +38,11 @@ def property_schema(property: Property) -> dict[str, Any]:
         item = dict(IDENT_SCHEMA)
     else:
         item = _reference_schema() if property.is_ref else property.kind.json_schema()
-    _constrain(item, property)
+    notes = _constrain(item, property)
     schema: dict[str, Any] = {"type": "array", "items": item} if property.many else item
-    if property.doc:
-        schema["description"] = property.doc
+    said = property.doc or schema.get("description")
+    if said or notes:
+        schema["description"] = " ".join([said, *notes] if said else notes)
     if property.default is not None:
         schema["default"] = property.default
     if property.secret:
@@ -52,8 +54,13 @@ def _reference_schema() -> dict[str, Any]:
     return {"type": ["string", "integer", "object"], "description": "ident, id or {slot: value}"}
 
 
-def _constrain(item: dict[str, Any], property: Property) -> None:
-    if property.one_of:
+def _constrain(item: dict[str, Any], property: Property) -> list[str]:
+    """Say what the property demands; returns what only words can say."""
+    notes = []
+    if property.one_of and property.kind.ident == _BIGDEC:
+        # It keeps its scale: 1.50 is one of 1.5, and is stored as it came.
+        notes.append(f"One of {', '.join(property.one_of)}.")
+    elif property.one_of:
         item["enum"] = list(property.one_of)
     if property.pattern_text:
         item["pattern"] = property.pattern_text
@@ -64,5 +71,6 @@ def _constrain(item: dict[str, Any], property: Property) -> None:
     elif kind in _NUMBER_KINDS:
         bounds = (("minimum", low), ("maximum", high))
     else:
-        return
+        return notes
     item.update({name: bound for name, bound in bounds if bound is not None})
+    return notes

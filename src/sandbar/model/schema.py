@@ -191,13 +191,14 @@ class Schema:
         return frozenset(self.descendants(core.CLASS))
 
     @cached_property
-    def _kinds_of_property(self) -> frozenset[int]:
+    def property_kinds(self) -> frozenset[int]:
+        """The classes whose instances are properties."""
         return frozenset(self.descendants(core.PROPERTY))
 
     @cached_property
     def metaclasses(self) -> frozenset[int]:
         """The classes whose instances are the metamodel."""
-        return self._kinds_of_class | self._kinds_of_property
+        return self._kinds_of_class | self.property_kinds
 
     @cached_property
     def class_ids(self) -> list[int]:
@@ -207,7 +208,7 @@ class Schema:
     @cached_property
     def property_ids(self) -> list[int]:
         """The ids of all properties, in order."""
-        return sorted(id for id, (cls, _) in self.docs.items() if cls in self._kinds_of_property)
+        return sorted(id for id, (cls, _) in self.docs.items() if cls in self.property_kinds)
 
     @cached_property
     def ref_properties(self) -> list[Property]:
@@ -302,7 +303,7 @@ class Schema:
     def property_named(self, name: object) -> Property:
         """The property of that ident, or a NotFound that suggests another."""
         id = self._lookup(name)
-        if id is not None and self.docs[id][0] in self._kinds_of_property:
+        if id is not None and self.docs[id][0] in self.property_kinds:
             return self.property_by_id(id)
         raise NotFound(
             "property.unknown",

@@ -33,7 +33,7 @@ from sandbar.model.naming import (
     unknown_entity,
 )
 from sandbar.model.patterns import Matching, Pattern
-from sandbar.model.properties import Property
+from sandbar.model.properties import Property, settled
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
 from sandbar.model.values.refusals import quoted
@@ -247,6 +247,12 @@ class Unit:
         if property.id == core.IDENT and isinstance(given, str):
             return parse_ident(given)
         return decode_slot(property, given, self.resolve, self.match)
+
+    def settled(self, draft: Draft, doc: Doc) -> Doc:
+        """A document of this draft; that of a property names values as its type stores them."""
+        if draft.class_id not in self.schema.property_kinds:
+            return doc
+        return settled(doc, self.schema.ident_of(doc.get(str(core.RANGE), 0)))
 
     def match(self, pattern: Pattern, value: str) -> bool:
         """Whether the pattern occurs in the value, within what a transaction may spend on that."""
