@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sandbar.model import core
+from sandbar.model.portable_patterns import portable_pattern
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class
 from sandbar.model.values.schemas import IDENT_SCHEMA
@@ -63,7 +64,13 @@ def _constrain(item: dict[str, Any], property: Property) -> list[str]:
     elif property.one_of:
         item["enum"] = list(property.one_of)
     if property.pattern_text:
-        item["pattern"] = property.pattern_text
+        pattern = portable_pattern(property.pattern_text)
+        # There can be but one without combinators, and that of a type knows all spellings: the
+        # property's is about the stored one.
+        if pattern is not None and "pattern" not in item:
+            item["pattern"] = pattern
+        else:
+            notes.append(f"Must match the RE2 pattern {property.pattern_text}")
     kind = property.kind.ident
     low, high = property.minimum, property.maximum
     if kind in _TEXT_KINDS:
