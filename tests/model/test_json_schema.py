@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sandbar import Database, Incorrect
 from sandbar.model.patterns import compile_pattern
 from sandbar.model.portable_patterns import portable_pattern
-from tests.model.shop import slots_of
+from tests.model.shop import refused, slots_of
 
 PORTABLE: list[tuple[str, str]] = [
     ("^[a-z]+$", "^[a-z]+$"),
@@ -121,3 +121,39 @@ def test_a_decimal_of_another_scale_is_one_of_the_values(db: Database) -> None:
     stored = slots_of(db, db.create("j/Class", {"j/slot": "1.50"}).entity_id)["j/slot"]
     assert stored == "1.50"
     assert accepts(schema, stored)
+
+
+BOUNDS: list[tuple[str, Any, Any, list[Any], list[Any]]] = [  # range, min, max, right, wrong
+    ("long", 1, 9, [1, 9], [0, 10]),
+    ("double", 0.5, 2, [0.5, 2.0, 1], [0.4, 2.1]),
+    ("bigint", 0, 2**53, ["7", 0, 2**53, "007"], [-1, 2**53 + 1]),
+    ("bigint", 0, str(10**30), ["7", 10**30, 2**53 + 1], [-1]),
+    ("bigdec", "0.1", "9999.99", ["0.10", 0.1, 9999.99, "1e2"], [0.09, 10000]),
+    ("instant", "2026-01-01", None, ["2026-01-01", "2026-01-01T00:00:00+00:00"], []),
+    ("string", 2, 3, ["ab", "é😀ü"], ["a", "abcd"]),
+    ("string", None, 2**30, ["ab"], []),
+    ("keyword", 2, 4, ["open", ":open", "ab"], ["a", "closed"]),
+]
+
+
+@pytest.mark.parametrize(("kind", "low", "high", "right", "wrong"), BOUNDS)
+def test_bounds_are_in_the_schema_as_far_as_it_can_say_them(
+    db: Database, kind: str, low: Any, high: Any, right: list[Any], wrong: list[Any]
+) -> None:
+    said = {name: bound for name, bound in (("min", low), ("max", high)) if bound is not None}
+    schema = define(db, kind, **said)
+    for value in right:
+        stored = slots_of(db, db.create("j/Class", {"j/slot": value}).entity_id)["j/slot"]
+        assert accepts(schema, value)
+        assert accepts(schema, stored)
+    for value in wrong:
+        with refused(db, "value.out-of-bounds"):
+            db.create("j/Class", {"j/slot": value})
+        assert not accepts(schema, value)
+
+
+def test_bounds_that_no_keyword_says_are_told_in_words(db: Database) -> None:
+    said = define(db, "instant", min="2026-01-01", max="2027-01-01")["description"]
+    assert said.endswith("At least 2026-01-01T00:00:00Z. At most 2027-01-01T00:00:00Z.")
+    assert define(db, "bigint", min=0, max=None)["description"].endswith("At least 0.")
+    assert define(db, "string", min=None, max=2**30)["maxLength"] == 2**20
