@@ -10,7 +10,7 @@ from sandbar.model.expressions import binding
 from sandbar.model.findings import Finding, Suggestion, finding_of
 from sandbar.model.patterns import Pattern
 from sandbar.model.properties import Property
-from sandbar.model.schema import Class
+from sandbar.model.schema import Class, Schema
 
 VALUES_MAX = 10_000
 _WRONG_VALUES_TOLD = 10  # of one slot
@@ -105,13 +105,15 @@ def fixed_class(cls: Class) -> Incorrect:
     )
 
 
-def abstract_class(cls: Class) -> Incorrect:
+def abstract_class(schema: Schema, cls: Class) -> Incorrect:
     """The refusal to make an instance of a class that has none of its own."""
-    return Incorrect(
-        "class.abstract",
-        f"Cannot instantiate abstract class {cls.ident}",
-        hint=f"use one of its subclasses: class.subclasses {cls.ident} lists them",
-    )
+    below = map(schema.class_by_id, schema.descendants(cls.id))
+    if any(not one.abstract for one in below):
+        hint = f"use one of its subclasses: class.subclasses {cls.ident} lists them"
+    else:
+        hint = f"schema.define a class with dt/subclass-of {cls.ident}, and use that"
+    message = f"Cannot instantiate abstract class {cls.ident}"
+    return Incorrect("class.abstract", message, hint=hint)
 
 
 def contradicted(what: str) -> Incorrect:
@@ -125,7 +127,11 @@ def contradicted(what: str) -> Incorrect:
 
 def ident_taken(ident: str | None, other: Class) -> Conflict:
     """The refusal to make an entity of a name that one of another class has."""
-    return Conflict("ident.taken", f"{ident} exists already, as a {other.ident}")
+    return Conflict(
+        "ident.taken",
+        f"{ident} exists already, as a {other.ident}",
+        hint="choose another db/ident; or, if that one is meant, entity.update changes it",
+    )
 
 
 def refuse_twice(property: Property, slots: dict[str, Any]) -> None:
@@ -136,6 +142,16 @@ def refuse_twice(property: Property, slots: dict[str, Any]) -> None:
             f"{property.ident} is named twice, with and without a colon",
             hint="give it once",
         )
+
+
+def given_twice(property: Property, value: Any) -> Finding:
+    """The finding about a value that two entities are to have, one of which is not there yet."""
+    return Finding(
+        code="slot.not-unique",
+        message=f"{str(value)[:80]!r} is given to two entities",
+        slot=property.ident,
+        hint="choose another value for one of them",
+    )
 
 
 def not_unique(property: Property, value: Any, taker: int | None) -> Finding:
@@ -155,7 +171,8 @@ def dangling(property: Property, id: int) -> Finding:
         code="reference.dangling",
         message=f"there is no entity {id}",
         slot=property.ident,
-        hint="entity.create makes it; or create it in the same entity.transact",
+        hint="entity.create makes one, also in the same entity.transact; "
+        "entity.restore brings back one that was deleted",
     )
 
 

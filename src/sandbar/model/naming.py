@@ -190,12 +190,26 @@ def resolve_ever(finder: Rememberer, schema: Schema, given: Any) -> int:
 
 def unknown_entity(schema: Schema, given: Any, slot: Property | None = None) -> NotFound:
     """The error for a name that names nothing, be it the value of a slot."""
+    looked_up = _looked_up(given)
+    what = (
+        f"there is no entity {named(given)}" if looked_up is None else f"no entity has {looked_up}"
+    )
     return NotFound(
         "entity.unknown",
-        f"there is no entity {named(given)}",
+        what,
         hint=Suggestion(given, schema.idents, FINDERS if slot is None else finders_for(slot)),
-        data={"entity": named(given)},
+        data={"entity": looked_up or named(given)},
     )
+
+
+def _looked_up(given: Any, depth: int = 0) -> str | None:
+    """The slot and value by which an entity was named, if it was."""
+    if not isinstance(given, dict) or len(given) != 1 or depth == _DEPTH_MAX:
+        return None
+    name, value = next(iter(given.items()))
+    inner = _looked_up(value, depth + 1)
+    slot = named(name).removeprefix(":")
+    return f"{slot} = {quoted(value) if inner is None else f'the one that has {inner}'}"
 
 
 def ident_or_temp(name: str, temps: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from sandbar.errors import Conflict, Incorrect, NotFound, Problem
+from sandbar.errors import Conflict, Incorrect, Problem
 from sandbar.model import core
 from sandbar.model.checking import check_drafts, check_touched
 from sandbar.model.checks import (
@@ -27,7 +27,7 @@ from sandbar.model.drafts import Draft, Hashed, conflict_if_moved, core_is_immut
 from sandbar.model.findings import Finding, Findings, refuse
 from sandbar.model.forms import require_formed
 from sandbar.model.migrating import migrate_instances
-from sandbar.model.naming import FINDERS
+from sandbar.model.naming import unknown_entity
 from sandbar.model.new_names import given_ident, new_id
 from sandbar.model.operations import Create, Delete, Migrate, Operation, Restore, Update
 from sandbar.model.properties import Property
@@ -250,7 +250,7 @@ class _Performance:
     def _draft(self, id: int) -> Draft:
         draft = self.unit.load(id)
         if draft is None:
-            raise NotFound("entity.unknown", f"there is no entity {id}", hint=FINDERS)
+            raise unknown_entity(self.unit.schema, id)
         if id < core.FIRST_FREE_ID:
             raise core_is_immutable(self.unit.schema.ident_of(id))
         return draft
@@ -273,7 +273,7 @@ class _Performance:
             self._begin(cls, id, given)
         if cls.abstract:
             self.unit.touched.discard(id)  # what its slots lack is beside the point
-            raise abstract_class(cls)
+            raise abstract_class(self.unit.schema, cls)
         draft = self.unit.drafts[id]
         if draft.doc is None or by_now is None:
             raise contradicted("it" if draft.doc is None else cls.ident)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sandbar.errors import Incorrect, NotFound
+from sandbar.errors import Incorrect
 from sandbar.keywords import parse_ident
 from sandbar.model import core
 from sandbar.model.checks import (
@@ -25,7 +25,6 @@ from sandbar.model.forms import Forms, changed_forms, drop, reform
 from sandbar.model.guarding import Guard, ask
 from sandbar.model.handover import change_of, creation_of
 from sandbar.model.naming import (
-    FINDERS,
     ident_keys,
     ident_or_temp,
     looked_up_by,
@@ -194,8 +193,7 @@ class Unit:
         for id in self.holders(property, lookup_key(property, stored)):
             if self.shows(id):
                 return id
-        what = f"no entity has {property.ident} = {quoted(value)}"
-        raise NotFound("entity.unknown", what, hint=FINDERS)
+        raise unknown_entity(self.schema, {slot: value})
 
     # --- changing ----------------------------------------------------------------------------
 
@@ -328,6 +326,12 @@ class Unit:
         """Whether whoever writes may be told of an entity that the write has come across."""
         class_id = None if self.guard is None else self.class_id_of(id)
         return self.guard is None or class_id is None or self.guard.shows(self._kinds(class_id))
+
+    def begins_here(self, id: int) -> bool:
+        """Whether the very call that is being checked makes this entity, or brings it back."""
+        draft = self.drafts.get(id)
+        is_new = draft is not None and draft.before is None
+        return is_new and (self._undo is None or self._undo.get(id) is _ABSENT)
 
     def _kinds(self, class_id: int) -> frozenset[str]:
         return (self.schema.class_of_id(class_id) or self.base_schema.class_by_id(class_id)).kinds
