@@ -106,8 +106,9 @@ def test_text_can_be_looked_into(db: Database, name: str) -> None:
     pieces = {*values, "", "a", "x", "/", ":", "http", "ï", "x" * 299, "x" * 301, "zzz", "%", "_"}
     for slot in (f"one/{name}", f"plain/{name}"):
         for piece in pieces:
-            inside = sorted(ids[v] for v in values if piece in v)
-            starting = sorted(ids[v] for v in values if v.startswith(piece))
+            text = piece.removeprefix(":") if name == "keyword" else piece
+            inside = sorted(ids[v] for v in values if text in v)
+            starting = sorted(ids[v] for v in values if v.startswith(text))
             assert sorted(found(db, {slot: {"contains": piece}})) == inside, piece
             assert sorted(found(db, {slot: {"starts-with": piece}})) == starting, piece
 
@@ -389,3 +390,20 @@ def test_long_values_are_ordered_by_their_first_224_bytes(
     assert [one for one in up[6:] if len(one) <= 255] == alike[3:]
     down = [one["x/n"] for one in db.each("x/C", where, order_by="-x/n", page_size=2)]
     assert down == up[::-1]
+
+
+def test_text_of_keywords_may_begin_with_a_colon(shop: Database) -> None:
+    hat = item(shop, "Hat", tags=["state/open", "red"])
+    item(shop, "Cap", tags=["estate/open"])
+    shop.create("shop/Maker", {"db/ident": "maker/ann"})
+
+    def found(slot: str, filter: Any) -> list[int]:
+        return [one.entity_id for one in shop.query("shop/Item", {slot: filter}).items]
+
+    assert found("item/tags", {"starts-with": ":state/"}) == [hat]
+    assert found("item/tags", {"starts-with": "state/"}) == [hat]
+    assert len(found("item/tags", {"contains": ":state"})) == 2
+    assert len(found("item/tags", {"contains": ":"})) == 2
+    assert found("item/name", {"starts-with": ":H"}) == []  # text is text
+    named = shop.query("shop/Maker", {"db/ident": {"starts-with": ":maker/"}})
+    assert [one.ident for one in named.items] == ["maker/ann"]
