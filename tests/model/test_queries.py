@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sandbar import Database, Incorrect, Unsupported
-from tests.model.shop import item, problem_of, slots_of
+from tests.model.shop import codes_of, item, problem_of, slots_of
 
 RANGES: dict[str, list[Any]] = {
     "string": ["", "a", "A", "ab", "b", "Ünïcode", "zz", "x" * 300, "x" * 300 + "y"],
@@ -407,3 +407,22 @@ def test_text_of_keywords_may_begin_with_a_colon(shop: Database) -> None:
     assert found("item/name", {"starts-with": ":H"}) == []  # text is text
     named = shop.query("shop/Maker", {"db/ident": {"starts-with": ":maker/"}})
     assert [one.ident for one in named.items] == ["maker/ann"]
+
+
+def test_a_reference_is_compared_with_known_names_and_with_any_id(shop: Database) -> None:
+    maker = shop.create("shop/Maker", {"db/ident": "maker/ann"}).entity_id
+    hat = item(shop, "Hat", maker=maker)
+    then = shop.t
+    shop.delete(maker, mode="detach")
+
+    def found(filter: Any, **more: Any) -> list[int]:
+        page = shop.query("shop/Item", {"item/maker": filter}, **more)
+        return [one.entity_id for one in page.items]
+
+    for gone in (maker, str(maker), maker + 1000, {"in": [maker, maker + 1000]}):
+        assert found(gone) == []
+        assert shop.run(lambda: found(gone)) == []  # noqa: B023 - it is called at once
+    assert found(maker, as_of=then) == [hat] == found("maker/ann", as_of=then)
+    for name in ("maker/ann", "maker/nobody", {"in": ["maker/nobody", maker]}):
+        assert "entity.unknown" in codes_of(problem_of(lambda: found(name)))  # noqa: B023
+        assert "entity.unknown" in codes_of(problem_of(lambda: shop.run(lambda: found(name))))  # noqa: B023
