@@ -11,7 +11,7 @@ import pytest
 
 from sandbar import Database, Incorrect, Unsupported
 from sandbar.model.queries import FIELDS_MAX
-from tests.model.shop import item, problem_of, slots_of
+from tests.model.shop import codes_of, item, problem_of, slots_of
 
 RANGES: dict[str, list[Any]] = {
     "string": ["", "a", "A", "ab", "b", "Ünïcode", "zz", "x" * 300, "x" * 300 + "y"],
@@ -107,8 +107,9 @@ def test_text_can_be_looked_into(db: Database, name: str) -> None:
     pieces = {*values, "", "a", "x", "/", ":", "http", "ï", "x" * 299, "x" * 301, "zzz", "%", "_"}
     for slot in (f"one/{name}", f"plain/{name}"):
         for piece in pieces:
-            inside = sorted(ids[v] for v in values if piece in v)
-            starting = sorted(ids[v] for v in values if v.startswith(piece))
+            text = piece.removeprefix(":") if name == "keyword" else piece
+            inside = sorted(ids[v] for v in values if text in v)
+            starting = sorted(ids[v] for v in values if v.startswith(text))
             assert sorted(found(db, {slot: {"contains": piece}})) == inside, piece
             assert sorted(found(db, {slot: {"starts-with": piece}})) == starting, piece
 
@@ -396,3 +397,39 @@ def test_long_values_are_ordered_by_their_first_224_bytes(
     assert [one for one in up[6:] if len(one) <= 255] == alike[3:]
     down = [one["x/n"] for one in db.each("x/C", where, order_by="-x/n", page_size=2)]
     assert down == up[::-1]
+
+
+def test_text_of_keywords_may_begin_with_a_colon(shop: Database) -> None:
+    hat = item(shop, "Hat", tags=["state/open", "red"])
+    item(shop, "Cap", tags=["estate/open"])
+    shop.create("shop/Maker", {"db/ident": "maker/ann"})
+
+    def found(slot: str, filter: Any) -> list[int]:
+        return [one.entity_id for one in shop.query("shop/Item", {slot: filter}).items]
+
+    assert found("item/tags", {"starts-with": ":state/"}) == [hat]
+    assert found("item/tags", {"starts-with": "state/"}) == [hat]
+    assert len(found("item/tags", {"contains": ":state"})) == 2
+    assert len(found("item/tags", {"contains": ":"})) == 2
+    assert found("item/name", {"starts-with": ":H"}) == []  # text is text
+    named = shop.query("shop/Maker", {"db/ident": {"starts-with": ":maker/"}})
+    assert [one.ident for one in named.items] == ["maker/ann"]
+
+
+def test_a_reference_is_compared_with_known_names_and_with_any_id(shop: Database) -> None:
+    maker = shop.create("shop/Maker", {"db/ident": "maker/ann"}).entity_id
+    hat = item(shop, "Hat", maker=maker)
+    then = shop.t
+    shop.delete(maker, mode="detach")
+
+    def found(filter: Any, **more: Any) -> list[int]:
+        page = shop.query("shop/Item", {"item/maker": filter}, **more)
+        return [one.entity_id for one in page.items]
+
+    for gone in (maker, str(maker), maker + 1000, {"in": [maker, maker + 1000]}):
+        assert found(gone) == []
+        assert shop.run(lambda: found(gone)) == []  # noqa: B023 - it is called at once
+    assert found(maker, as_of=then) == [hat] == found("maker/ann", as_of=then)
+    for name in ("maker/ann", "maker/nobody", {"in": ["maker/nobody", maker]}):
+        assert "entity.unknown" in codes_of(problem_of(lambda: found(name)))  # noqa: B023
+        assert "entity.unknown" in codes_of(problem_of(lambda: shop.run(lambda: found(name))))  # noqa: B023

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sandbar import Database, Problem
+from sandbar import Database, Incorrect, Problem
 from sandbar.errors import Fault
 
 HUGE = 10**5000
@@ -176,6 +176,8 @@ WRITES: dict[str, Callable[[Database, Any], Any]] = {
     "define slots": lambda db, x: db.define(classes={"my/C": {"dt/slots": x}}),
     "define slot": lambda db, x: db.define(classes={"my/C": {"dt/slots": [x]}}),
     "load pack": lambda db, x: db.load_pack(x),
+    "run": lambda db, x: db.run(x),
+    "run inside": lambda db, x: db.run(lambda: db.run(x)),
     "count": lambda db, x: db.workspace.count("item/serial", x),
 }
 KEYED: dict[str, Callable[[Database, Any], Any]] = {
@@ -255,3 +257,10 @@ def test_strange_values_of_slots_are_refused(stocked: Database, slot: str) -> No
         "inside": lambda db, x: db.run(lambda: db.get({slot: x})),
     }
     assert failures(stocked, calls, VALUES) == []
+
+
+def test_run_takes_a_function_and_says_so(stocked: Database) -> None:
+    with pytest.raises(Incorrect, match="run takes a function, got null") as caught:
+        stocked.run(None)  # type: ignore[arg-type]
+    assert caught.value.code == "run.no-function"
+    assert "db.run(work)" in str(caught.value.hint)

@@ -15,7 +15,8 @@ _WINDOWS = re.compile(r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)")
 _NAMES = st.from_regex(r"[A-Za-z_\u00e4\u01c4\u212a.][\w.\-]{0,30}", fullmatch=True).filter(
     lambda text: looks_like_ident(f"{text}/x")
 )
-_LOCALS = st.from_regex(r"[\w*!?$%&=<>.+\-'#]{1,60}", fullmatch=True)
+_MARKED = st.sampled_from(["é", "e\u0301", "E\u0301", "हिन्दी", "ที่", "A\u030a", "Å", "Å"])
+_LOCALS = st.from_regex(r"[\w*!?$%&=<>.+\-'#]{1,60}", fullmatch=True) | _MARKED
 _IDENTS = st.builds("{}/{}".format, _NAMES, _LOCALS).filter(
     lambda text: looks_like_ident(text) and len(text.encode()) <= 255
 )

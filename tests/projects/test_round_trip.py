@@ -12,6 +12,7 @@ import pytest
 from sandbar.access import install_access
 from sandbar.codecs import base_codecs
 from sandbar.projects import FolderTarget, RootedFolder, ZipTarget, export_project
+from sandbar.projects.layout import fold
 from tests.conftest import Say
 from tests.projects.conftest import NewPlace, Place, tree
 from tests.projects.random_workspace import define_everything, define_workflows, fill
@@ -175,3 +176,15 @@ def test_some_classes_alone_can_be_exported(place: Place, tmp_path: Path) -> Non
     place.db.load_pack("zorp")
     exported = place.export(tmp_path, classes=["zorp/Boot"])
     assert set(exported.classes) == {"zorp/Boot", "zorp/MoonBoot", "zorp/SpaceBoot"}
+
+
+def test_names_with_marks_survive_a_round_trip_and_keep_apart(
+    either: Place, new_place: NewPlace, tmp_path: Path
+) -> None:
+    """However letters are composed: some file systems take both spellings for one name."""
+    slots = {"ह/नि": {"dt/range": "db.type/keyword", "db/cardinality": "many"}}
+    either.db.define(properties=slots, classes={"वि/षय": {"dt/slots": list(slots)}})
+    for ident in ("हिन्दी/शब्द", "caf\u00e9/x", "cafe\u0301/x", "n/\u00e9", "n/e\u0301"):
+        either.db.create("वि/षय", {"db/ident": ident, "ह/नि": [ident, "ภาษา/ที่"]})
+    check_same(either, new_place(), tmp_path)
+    assert len({fold(name) for name in tree(tmp_path / "first")}) == len(tree(tmp_path / "first"))

@@ -205,3 +205,17 @@ def test_colliding_keys_reach_the_right_slots(zorp: sandbar.Database, call: Call
     made = call("sandbar_class_odd_Thing", {"odd.a": "plain", "odd.a-2": "asked"})
     found = call("entity.find", {"id": made["entity-id"]})["entity"]["slots"]
     assert found == {"odd/a": "plain", "odd/a?": "asked"}
+
+
+def test_names_of_letters_with_marks_have_keys_that_every_client_accepts(
+    zorp: sandbar.Database, call: Call
+) -> None:
+    slots = {name: {"dt/range": "db.type/keyword"} for name in ("ह/नि", "e\u0301/x", "é/x")}
+    zorp.define(properties=slots, classes={"वि/षय": {"dt/slots": list(slots)}})
+    schema = class_tool_schema(zorp.schema, "वि/षय", is_portable=True)
+    assert offences(schema) == []
+    assert all(tool.class_ != "वि/षय" for tool in class_tools(zorp.schema))
+    keys = portable_keys(slots)
+    made = call("sandbar.class.वि.षय", {keys[name]: name for name in slots})
+    found = call("entity.find", {"id": made["entity-id"]})["entity"]["slots"]
+    assert {name: found[name] for name in slots} == {name: name for name in slots}

@@ -8,6 +8,7 @@ from sandbar.model.checks import (
     check_required,
     check_validators,
     dangling,
+    given_twice,
     not_unique,
     out_of_range,
 )
@@ -73,7 +74,10 @@ def _check_unique(unit: Unit, draft: Draft, property: Property) -> list[Finding]
         others = [id for id in unit.holders(property, key) if id != draft.id]
         if others:
             taker = others[0] if unit.shows(others[0]) else None
-            findings.append(not_unique(property, value, taker))
+            is_new = unit.begins_here(others[0])  # it will not be there if this is refused
+            findings.append(
+                given_twice(property, value) if is_new else not_unique(property, value, taker)
+            )
     return findings
 
 

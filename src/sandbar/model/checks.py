@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from sandbar.errors import Incorrect, Problem
+from sandbar.errors import Conflict, Incorrect, Problem
 from sandbar.model.expressions import binding
 from sandbar.model.findings import Finding, Suggestion, finding_of
 from sandbar.model.patterns import Pattern, SpentMatching
@@ -82,6 +82,11 @@ def too_many_values() -> Incorrect:
     )
 
 
+def takes_one() -> Incorrect:
+    """The refusal to add values to a slot that takes one."""
+    return Incorrect("slot.single", "only a many-valued slot can be added to", hint="use set")
+
+
 def derived(forward: str) -> Incorrect:
     """The refusal to write a slot that is computed from `forward`."""
     return Incorrect(
@@ -107,6 +112,24 @@ def fixed_class(cls: Class) -> Incorrect:
     )
 
 
+def contradicted(what: str) -> Incorrect:
+    """The refusal to make something while another operation of the transaction ends it."""
+    return Incorrect(
+        "operations.contradict",
+        f"another operation deletes {what}",
+        hint="leave one of the two out",
+    )
+
+
+def ident_taken(ident: str | None, other: Class) -> Conflict:
+    """The refusal to make an entity of a name that one of another class has."""
+    return Conflict(
+        "ident.taken",
+        f"{ident} exists already, as a {other.ident}",
+        hint="choose another db/ident; or, if that one is meant, entity.update changes it",
+    )
+
+
 def refuse_twice(property: Property, slots: dict[str, Any]) -> None:
     """A slot that was named with a colon must not be named without one, too."""
     if property.ident in slots:
@@ -115,6 +138,16 @@ def refuse_twice(property: Property, slots: dict[str, Any]) -> None:
             f"{property.ident} is named twice, with and without a colon",
             hint="give it once",
         )
+
+
+def given_twice(property: Property, value: Any) -> Finding:
+    """The finding about a value that two entities are to have, one of which is not there yet."""
+    return Finding(
+        code="slot.not-unique",
+        message=f"{str(value)[:80]!r} is given to two entities",
+        slot=property.ident,
+        hint="choose another value for one of them",
+    )
 
 
 def not_unique(property: Property, value: Any, taker: int | None) -> Finding:
@@ -134,7 +167,8 @@ def dangling(property: Property, id: int) -> Finding:
         code="reference.dangling",
         message=f"there is no entity {id}",
         slot=property.ident,
-        hint="entity.create makes it; or create it in the same entity.transact",
+        hint="entity.create makes one, also in the same entity.transact; "
+        "entity.restore brings back one that was deleted",
     )
 
 
@@ -146,6 +180,15 @@ def out_of_range(property: Property, id: int, kind: str | None, target: str) -> 
         slot=property.ident,
         hint=f"refer to an instance of {target}",
     )
+
+
+def combined(property: Property, had: list[Any], given: list[Any], *, adding: bool) -> list[Any]:
+    """The values that a slot has with these added to it, or without them."""
+    key = property.value_key
+    keys = {key(value) for value in (had if adding else given)}
+    if adding:
+        return had + [value for value in given if key(value) not in keys]
+    return [value for value in had if key(value) not in keys]
 
 
 def distinct(property: Property, values: list[Any]) -> list[Any]:

@@ -66,7 +66,7 @@ def read_cursor(word: str, question: str, epoch: int) -> Cursor:
     if cursor.epoch != epoch:
         raise Conflict(
             "cursor.other-epoch",
-            "the database has been restored since this cursor was made",
+            "this cursor is of another workspace, or was made before the database was restored",
             hint="start again without a cursor",
         )
     return cursor

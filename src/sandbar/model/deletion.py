@@ -116,7 +116,11 @@ def _detach(unit: Unit, outside: list[tuple[Property, int]], doomed: dict[int, D
         if referrer is None or referrer.doc is None:
             continue
         if property.id == core.TYPE:
-            raise Conflict("class.has-instances", "a class cannot be detached from its instances")
+            raise Conflict(
+                "class.has-instances",
+                "a class cannot be detached from its instances",
+                hint="delete its instances first, or delete it with mode cascade",
+            )
         require_formed(referrer, property)
         left = [v for v in property.values(referrer.doc.get(property.key)) if v not in doomed]
         unit.put(referrer, property, left if property.many else None)

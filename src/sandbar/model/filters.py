@@ -29,6 +29,7 @@ NODES_MAX = 200
 IN_VALUES_MAX = 1000
 
 TEXT_KINDS = {"db.type/string", "db.type/uri", "db.type/keyword", "db.type/symbol"}
+_KEYWORD = "db.type/keyword"
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "in", "contains", "starts-with", "exists")
 
 
@@ -217,6 +218,8 @@ class _Parser:
             door_check(operand)
         except Problem as problem:
             self.findings.note(problem, property.ident)
+        if property.kind.ident == _KEYWORD:
+            operand = operand.removeprefix(":")  # as everywhere on the way in; none is stored
         return Compare(property, op, (), operand)
 
     def _operand(self, property: Property, message: str) -> Node:

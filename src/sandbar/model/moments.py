@@ -33,7 +33,7 @@ def moment_t(moment: Moment, now_t: int, ledger: _Ledger) -> int:
     if isinstance(moment, int):
         if not 0 <= moment <= now_t:
             raise _still_to_come(moment, now_t)
-        return moment
+        return int.__int__(moment)
     text = _instant(moment)
     parsed = datetime.fromisoformat(text).astimezone(UTC)
     instant_us = clock.instant_us(parsed)

@@ -14,9 +14,9 @@ from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
 from sandbar.model.values import VALUE_TYPES
 from sandbar.model.values.refusals import named, quoted
+from sandbar.model.values.scalars import decode_ref
 
 _KEYWORD = VALUE_TYPES["db.type/keyword"]
-_REF = VALUE_TYPES["db.type/ref"]
 
 _DEPTH_MAX = 8
 
@@ -50,8 +50,7 @@ class Holders(Finder, Protocol):
 def as_id(given: Any) -> int | None:
     """The id, if the caller gave one (a number, or its digits)."""
     if isinstance(given, int) and not isinstance(given, bool):
-        _REF.decode(given)
-        return given
+        return decode_ref(given)
     if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 17:
         return int(given)
     return None
@@ -191,12 +190,26 @@ def resolve_ever(finder: Rememberer, schema: Schema, given: Any) -> int:
 
 def unknown_entity(schema: Schema, given: Any, slot: Property | None = None) -> NotFound:
     """The error for a name that names nothing, be it the value of a slot."""
+    looked_up = _looked_up(given)
+    what = (
+        f"there is no entity {named(given)}" if looked_up is None else f"no entity has {looked_up}"
+    )
     return NotFound(
         "entity.unknown",
-        f"there is no entity {named(given)}",
+        what,
         hint=Suggestion(given, schema.idents, FINDERS if slot is None else finders_for(slot)),
-        data={"entity": named(given)},
+        data={"entity": looked_up or named(given)},
     )
+
+
+def _looked_up(given: Any, depth: int = 0) -> str | None:
+    """The slot and value by which an entity was named, if it was."""
+    if not isinstance(given, dict) or len(given) != 1 or depth == _DEPTH_MAX:
+        return None
+    name, value = next(iter(given.items()))
+    inner = _looked_up(value, depth + 1)
+    slot = named(name).removeprefix(":")
+    return f"{slot} = {quoted(value) if inner is None else f'the one that has {inner}'}"
 
 
 def ident_or_temp(name: str, temps: Iterable[str]) -> str:

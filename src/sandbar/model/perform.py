@@ -7,17 +7,27 @@ from typing import Any
 
 import msgspec
 
-from sandbar.errors import Conflict, Incorrect, NotFound, Problem
+from sandbar.errors import Conflict, Incorrect, Problem
 from sandbar.model import core
 from sandbar.model.checking import check_drafts, check_touched
-from sandbar.model.checks import VALUES_MAX, fixed_class, problems_of, refuse_twice, too_many_values
+from sandbar.model.checks import (
+    VALUES_MAX,
+    combined,
+    contradicted,
+    fixed_class,
+    ident_taken,
+    problems_of,
+    refuse_twice,
+    takes_one,
+    too_many_values,
+)
 from sandbar.model.deletion import delete_entity
 from sandbar.model.documents import exact
 from sandbar.model.drafts import Draft, Hashed, conflict_if_moved, core_is_immutable, ident_of
 from sandbar.model.findings import Finding, Findings, refuse
 from sandbar.model.forms import require_formed
 from sandbar.model.migrating import migrate_instances
-from sandbar.model.naming import FINDERS
+from sandbar.model.naming import unknown_entity
 from sandbar.model.new_names import given_ident, new_id
 from sandbar.model.operations import Create, Delete, Migrate, Operation, Restore, Update
 from sandbar.model.properties import Property
@@ -245,7 +255,7 @@ class _Performance:
     def _draft(self, id: int) -> Draft:
         draft = self.unit.load(id)
         if draft is None:
-            raise NotFound("entity.unknown", f"there is no entity {id}", hint=FINDERS)
+            raise unknown_entity(self.unit.schema, id)
         if id < core.FIRST_FREE_ID:
             raise core_is_immutable(self.unit.schema.ident_of(id))
         return draft
@@ -271,17 +281,13 @@ class _Performance:
         cls.require_concrete()
         draft = self.unit.drafts[id]
         if draft.doc is None or by_now is None:
-            raise Incorrect(
-                "operations.contradict",
-                f"another operation deletes {'it' if draft.doc is None else cls.ident}",
-                hint="leave one of the two out",
-            )
+            raise contradicted("it" if draft.doc is None else cls.ident)
         self._set_slots(at, draft, cls, op.slots)
         for property in cls.defaults:
             is_given = property.ident in op.slots or f":{property.ident}" in op.slots
             if not is_given and property.key not in (draft.doc or {}):
-                stored = self.unit.decode(draft, property, property.default)
-                self.unit.put(draft, property, stored)
+                self.unit.put(draft, property, self.unit.decode(draft, property, property.default))
+        draft.doc = self.unit.settled(draft, draft.doc)
         self.outcomes[at] = Outcome(id, ident_of(draft), created=True, changed=True)
 
     def _repeat(self, at: int, op: Create, cls: Class, id: int) -> None:
@@ -289,16 +295,17 @@ class _Performance:
         draft = self.unit.load(id)
         assert draft is not None and draft.doc is not None
         if draft.class_id != cls.id:
-            other = self.unit.class_of(draft).ident
-            raise Conflict("ident.taken", f"{ident_of(draft)} exists already, as a {other}")
-        differs = []
+            raise ident_taken(ident_of(draft), self.unit.class_of(draft))
+        said: dict[str, Any] = {}
         for property, given in self._given(at, cls, op.slots):
             if property.secret and (type(given) is not Hashed or given.problem is None):
                 continue
             stored = self.unit.decode(draft, property, given)
-            if exact(draft.doc.get(property.key)) != exact(None if stored == [] else stored):
-                differs.append(property.ident)
-        self.outcomes[at] = Outcome(id, ident_of(draft), differs=sorted(differs))
+            said[property.key] = None if stored == [] else stored
+        had = self.unit.settled(draft, draft.doc)
+        new = self.unit.settled(draft, had | said)
+        differs = sorted(cls.names[k] for k in said if exact(had.get(k)) != exact(new[k]))
+        self.outcomes[at] = Outcome(id, ident_of(draft), differs=differs)
 
     def _update(self, at: int, op: Update) -> None:
         id = self.unit.resolve(op.entity)
@@ -306,10 +313,10 @@ class _Performance:
         conflict_if_moved(draft, op.expect, self.unit.tx.t)
         cls = self.unit.class_of(draft)
         self._set_slots(at, draft, cls, op.set)
-        for property, given in self._given(at, cls, op.add):
-            self._combine(at, draft, property, given, adding=True)
-        for property, given in self._given(at, cls, op.remove):
-            self._combine(at, draft, property, given, adding=False)
+        for slots, adding in ((op.add, True), (op.remove, False)):
+            for property, given in self._given(at, cls, slots):
+                self._combine(at, draft, property, given, adding=adding)
+        draft.doc = self.unit.settled(draft, draft.doc or {})
         self.unit.touched.add(id)
         self.about[id] = at
         self.outcomes[at] = Outcome(id, ident_of(draft), changed=self.unit.has_changed(draft))
@@ -319,6 +326,7 @@ class _Performance:
         draft = restore_entity(self.unit, op, findings)
         for problem, slot in findings:
             self._note(problem, slot, at)
+        draft.doc = self.unit.settled(draft, draft.doc or {})
         self.about[draft.id] = at
         return Outcome(draft.id, ident_of(draft), changed=self.unit.has_changed(draft))
 
@@ -355,7 +363,8 @@ class _Performance:
             if property is None:
                 plain = name.removeprefix(":")
                 if plain == "dt/type":
-                    self._check_type(at, cls, given)
+                    if not isinstance(given, str) or given.removeprefix(":") != cls.ident:
+                        self._note(fixed_class(cls), "dt/type", at)
                     continue
                 if self.findings.is_full and plain not in known:
                     self.findings.count += 1
@@ -369,31 +378,22 @@ class _Performance:
             pairs.append((property, given))
         return pairs
 
-    def _check_type(self, at: int, cls: Class, given: Any) -> None:
-        if not isinstance(given, str) or given.removeprefix(":") != cls.ident:
-            self._note(fixed_class(cls), "dt/type", at)
-
     def _combine(
         self, at: int, draft: Draft, property: Property, given: Any, *, adding: bool
     ) -> None:
         assert draft.doc is not None
         try:
             if not property.many or property.secret:
-                raise Incorrect(
-                    "slot.single", "only a many-valued slot can be added to", hint="use set"
-                )
+                raise takes_one()
             require_formed(draft, property)
             stored = self.unit.decode(draft, property, given) or []
         except Problem as problem:
             self._note(problem, property.ident, at)
             return
-        had = draft.doc.get(property.key) or []
-        key = property.value_key
-        keys = {key(value) for value in (had if adding else stored)}
-        if adding:
-            result = had + [value for value in stored if key(value) not in keys]
-        else:
-            result = [value for value in had if key(value) not in keys]
+        before = self.unit.settled(draft, draft.doc)
+        had = before.get(property.key) or []
+        stored = self.unit.settled(draft, {**before, property.key: stored})[property.key]
+        result = combined(property, had, stored, adding=adding)
         if len(result) > VALUES_MAX:
             self._note(too_many_values(), property.ident, at)
             return

@@ -66,7 +66,7 @@ def _slot(
 def _name(given: Any, ids: dict[int, None], keys: dict[tuple[int, bytes], None]) -> None:
     if isinstance(given, int):
         if 0 < given <= MAX_LONG:
-            ids[given] = None
+            ids[int.__int__(given)] = None
     elif isinstance(given, str):
         if given.isascii() and given.isdigit() and len(given) < 17:
             ids[int(given)] = None

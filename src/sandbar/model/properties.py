@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+from sandbar.errors import Problem
 from sandbar.model import core
 from sandbar.model.documents import Doc, exact
 from sandbar.model.patterns import Pattern, compile_pattern
@@ -20,6 +21,8 @@ class Property:
     """One slot: what its values are and what they must satisfy."""
 
     def __init__(self, id: int, doc: Doc, range_ident: str) -> None:
+        doc = settled(doc, range_ident)  # a dump, or an older version, may have it as it was given
+
         def slot(number: int) -> Any:
             return doc.get(str(number))
 
@@ -37,7 +40,9 @@ class Property:
         self.many = slot(core.CARDINALITY) == "many"
         self.required = bool(slot(core.REQUIRED))
         self.unique: str | None = slot(core.UNIQUE)
-        self.default: Any = slot(core.DEFAULT)
+        default = slot(core.DEFAULT)
+        is_alone = self.many and default is not None and not isinstance(default, list)
+        self.default: Any = [default] if is_alone else default
         self.one_of: list[Any] = slot(core.ONE_OF) or []
         self.minimum: Any = slot(core.MIN)
         self.maximum: Any = slot(core.MAX)
@@ -125,3 +130,31 @@ class Property:
         bounds = (repr(self.one_of), self._pattern_text, repr(self.minimum), repr(self.maximum))
         shape = (self.range_id, self.many, self.required, self.unique, self.secret, self.inverse_of)
         return bounds + shape
+
+
+def settled(doc: Doc, range_ident: str) -> Doc:
+    """The document of a property with all values that it names in the form that its type stores.
+
+    What is no value of the type stays as it is: checking the definition says what is wrong.
+    """
+    kind = VALUE_TYPES.get(range_ident, _REF)
+    is_many = doc.get(str(core.CARDINALITY)) == "many"
+    found: Doc = {}
+    for number in (core.DEFAULT, core.ONE_OF, core.MIN, core.MAX):
+        given = doc.get(str(number))
+        if given is None or (number in (core.MIN, core.MAX) and kind.ident in _TEXTS):
+            continue  # the bounds of text are numbers of characters
+        several = number == core.ONE_OF or (number == core.DEFAULT and is_many)
+        if several and isinstance(given, list):
+            stored = [_as_stored(kind, one) for one in given]
+            found[str(number)] = list({exact(one): one for one in stored}.values())
+        else:
+            found[str(number)] = _as_stored(kind, given)
+    return {**doc, **found} if found else doc
+
+
+def _as_stored(kind: ValueType, given: Any) -> Any:
+    try:
+        return kind.decode(given)
+    except Problem:
+        return given

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sandbar.errors import Incorrect
 from sandbar.model.values import door_check
+from sandbar.model.values.refusals import shown
 from sandbar.model.values.scalars import MAX_REF
 
 HISTORY_LIMIT_MAX = 1000
@@ -21,6 +22,16 @@ def check_window(what: str, after: object, limit: object) -> None:
     if type(after) is not int or not 0 <= after <= MAX_REF:
         raise Incorrect(
             f"{what}.after", "begin after a transaction number", hint="0 is the beginning"
+        )
+
+
+def check_work(work: object) -> None:
+    """What is to run as one transaction."""
+    if not callable(work):
+        raise Incorrect(
+            "run.no-function",
+            f"run takes a function, got {shown(work)}",
+            hint="give it as it is, not what it answers: db.run(work), not db.run(work())",
         )
 
 

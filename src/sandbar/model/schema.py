@@ -45,12 +45,15 @@ class Class:
 
     def require_concrete(self) -> None:
         """Refuse to make an instance of an abstract class."""
-        if self.abstract:
-            raise Incorrect(
-                "class.abstract",
-                f"Cannot instantiate abstract class {self.ident}",
-                hint=f"use one of its subclasses: class.subclasses {self.ident} lists them",
-            )
+        if not self.abstract:
+            return
+        below = map(self._schema.class_by_id, self._schema.descendants(self.id))
+        if all(one.abstract for one in below):
+            hint = f"schema.define a class with dt/subclass-of {self.ident}, and use that"
+        else:
+            hint = f"use one of its subclasses: class.subclasses {self.ident} lists them"
+        message = f"Cannot instantiate abstract class {self.ident}"
+        raise Incorrect("class.abstract", message, hint=hint)
 
     @cached_property
     def ancestors(self) -> list[int]:
@@ -200,13 +203,14 @@ class Schema:
         return frozenset(self.descendants(core.CLASS))
 
     @cached_property
-    def _kinds_of_property(self) -> frozenset[int]:
+    def property_kinds(self) -> frozenset[int]:
+        """The classes whose instances are properties."""
         return frozenset(self.descendants(core.PROPERTY))
 
     @cached_property
     def metaclasses(self) -> frozenset[int]:
         """The classes whose instances are the metamodel."""
-        return self._kinds_of_class | self._kinds_of_property
+        return self._kinds_of_class | self.property_kinds
 
     @cached_property
     def class_ids(self) -> list[int]:
@@ -216,7 +220,7 @@ class Schema:
     @cached_property
     def property_ids(self) -> list[int]:
         """The ids of all properties, in order."""
-        return sorted(id for id, (cls, _) in self.docs.items() if cls in self._kinds_of_property)
+        return sorted(id for id, (cls, _) in self.docs.items() if cls in self.property_kinds)
 
     @cached_property
     def ref_properties(self) -> list[Property]:
@@ -322,7 +326,7 @@ class Schema:
     def property_named(self, name: object) -> Property:
         """The property of that ident, or a NotFound that suggests another."""
         id = self._lookup(name)
-        if id is not None and self.docs[id][0] in self._kinds_of_property:
+        if id is not None and self.docs[id][0] in self.property_kinds:
             return self.property_by_id(id)
         raise NotFound(
             "property.unknown",
@@ -385,5 +389,5 @@ class Schema:
         if isinstance(name, str):
             return self._names.get(name.removeprefix(":"))
         if isinstance(name, int) and not isinstance(name, bool) and name in self.docs:
-            return name
+            return int.__int__(name)  # of an enumeration, say: ids are kept, and must be plain
         return None

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sandbar.errors import Incorrect, NotFound
+from sandbar.errors import Incorrect
 from sandbar.keywords import parse_ident
 from sandbar.model import core
 from sandbar.model.checks import (
@@ -26,7 +26,6 @@ from sandbar.model.forms import Forms, changed_forms, drop, reform
 from sandbar.model.guarding import Guard, ask
 from sandbar.model.handover import change_of, creation_of
 from sandbar.model.naming import (
-    FINDERS,
     ident_keys,
     ident_or_temp,
     looked_up_by,
@@ -34,10 +33,11 @@ from sandbar.model.naming import (
     unknown_entity,
 )
 from sandbar.model.patterns import Matching, Pattern
-from sandbar.model.properties import Property
+from sandbar.model.properties import Property, settled
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
 from sandbar.model.values.refusals import quoted
+from sandbar.model.values.scalars import decode_ref
 from sandbar.store.pieces import Pair
 from sandbar.store.plan import Transaction
 from sandbar.store.wanted import Wanted
@@ -162,8 +162,7 @@ class Unit:
     def resolve(self, given: Any, property: Property | None = None) -> int:
         """The id of whatever names an entity: id, ident, temporary id or `{slot: value}`."""
         if isinstance(given, int) and not isinstance(given, bool):
-            REF.decode(given)
-            return given
+            return decode_ref(given)
         if isinstance(given, str):
             return self._resolve_text(given, property)
         if isinstance(given, dict) and len(given) == 1:
@@ -195,8 +194,7 @@ class Unit:
         for id in self.holders(property, lookup_key(property, stored)):
             if self.shows(id):
                 return id
-        what = f"no entity has {property.ident} = {quoted(value)}"
-        raise NotFound("entity.unknown", what, hint=FINDERS)
+        raise unknown_entity(self.schema, {slot: value})
 
     # --- changing ----------------------------------------------------------------------------
 
@@ -248,6 +246,12 @@ class Unit:
         if property.id == core.IDENT and isinstance(given, str):
             return parse_ident(given)
         return decode_slot(property, given, self.resolve, self.match)
+
+    def settled(self, draft: Draft, doc: Doc) -> Doc:
+        """A document of this draft; that of a property names values as its type stores them."""
+        if draft.class_id not in self.schema.property_kinds:
+            return doc
+        return settled(doc, self.schema.ident_of(doc.get(str(core.RANGE), 0)))
 
     def take_time(self) -> None:
         """Match as long as it takes from now on: this unit holds up nobody."""
@@ -327,6 +331,12 @@ class Unit:
         """Whether whoever writes may be told of an entity that the write has come across."""
         class_id = None if self.guard is None else self.class_id_of(id)
         return self.guard is None or class_id is None or self.guard.shows(self._kinds(class_id))
+
+    def begins_here(self, id: int) -> bool:
+        """Whether the very call that is being checked makes this entity, or brings it back."""
+        draft = self.drafts.get(id)
+        is_new = draft is not None and draft.before is None
+        return is_new and (self._undo is None or self._undo.get(id) is _ABSENT)
 
     def _kinds(self, class_id: int) -> frozenset[str]:
         return (self.schema.class_of_id(class_id) or self.base_schema.class_by_id(class_id)).kinds

@@ -28,6 +28,7 @@ from sandbar.model.preflight import preflight
 from sandbar.model.purging import PurgeMode, check_mode, purge_entity
 from sandbar.model.queries import Question, View, answer, cursor_of
 from sandbar.model.rendering import render
+from sandbar.model.requests import check_work
 from sandbar.model.results import Entity, Page, Purged, Receipt, SearchPage, Written
 from sandbar.model.schema import Schema
 from sandbar.model.searching import Search, search_page
@@ -149,6 +150,7 @@ class Writes:
     ) -> T:
         """Run a function as one transaction; inside another one, as part of it."""
         _check_request(principal, reason, None)
+        check_work(work)
         if self.open_unit() is not None:
             return work()
 

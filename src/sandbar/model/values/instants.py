@@ -14,7 +14,7 @@ from sandbar.model.values.scalars import plain_text
 
 _EXPECTED = "an RFC 3339 instant"
 _EXAMPLE = '"2026-11-15T12:00:00Z"'
-_MAX_TEXT = 64
+MAX_CHARACTERS = 64
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _INSTANT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2}:[0-9]{2})"
@@ -46,7 +46,7 @@ def stored_instant(stored: str) -> datetime:
 
 
 def _parse(text: str, came: object) -> datetime:
-    if len(text) > _MAX_TEXT:
+    if len(text) > MAX_CHARACTERS:
         raise refused("malformed", _EXPECTED, came, _EXAMPLE)
     match = _INSTANT.fullmatch(text)
     if match is None:
