@@ -112,6 +112,7 @@ class PostgresServer:
 
     def kill(self) -> None:
         """The power cut: SIGKILL for every process of the server; nothing more is flushed."""
+        _send(self.pids()[0], signal.SIGSTOP)  # it would start others meanwhile, and they stay
         for pid in self.pids():
             _send(pid, signal.SIGKILL)
         self.stop()
