@@ -173,6 +173,8 @@ def test_a_listener_is_told_what_is_asked(tasked: Served) -> None:
         given = {first: {"action": "accept", "content": {"name": "Ada"}}}
         client.ask("tasks/update", {"taskId": handle, "inputResponses": given}, name=handle)
         _, message = ear.wait_for(TASKS)
+        while list(message["params"]["inputRequests"]) == [first, second]:
+            _, message = ear.wait_for(TASKS)  # the first was of the beginning, and late
         assert list(message["params"]["inputRequests"]) == [second]
 
 
@@ -184,7 +186,8 @@ def test_tasks_of_others_are_left_out_of_the_acknowledgement(tasked: Served) -> 
     wanted = [theirs, handle, NOBODYS, "x", handle]
     with _listen(tasked, mine, wanted, [handle]) as ear:
         owner.ask("tasks/cancel", {"taskId": theirs}, name=theirs)
-        assert ear.silent(TASKS)
+        # The news of the beginning of one's own may come late.
+        assert {one["params"]["taskId"] for one in ear.all_for(0.3)} <= {handle}
         mine.ask("tasks/cancel", {"taskId": handle}, name=handle)
         assert _told_of_end(ear, TASKS, handle)["status"] == "cancelled"
     elsewhere = Extension(tasked, workspace="beside")
