@@ -9,6 +9,7 @@ import apsw
 from sandbar import clock
 from sandbar.errors import Fault, Incorrect, Interrupted, Problem, Unavailable
 from sandbar.patience import current
+from sandbar.store.sqlite.inheritance import note_opened, refuse_inherited
 
 _BUSY_S_MAX = 5.0
 _BUSY_PAUSE_S = 0.001
@@ -89,7 +90,9 @@ def open_reader(path: str) -> apsw.Connection:
 
 
 def _open(path: str) -> apsw.Connection:
+    refuse_inherited(path)
     connection = apsw.Connection(path)
+    note_opened(connection, path)
     connection.set_busy_handler(_Patience())
     # Otherwise SQLite plans a statement anew whenever a bound value changes, in the hope of better
     # statistics: that costs three times as much as running it, and our plans have no choices.

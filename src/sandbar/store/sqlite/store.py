@@ -82,6 +82,7 @@ class SqliteStore(OpenStore):
 
     def create_workspace(self, name: str) -> int:
         """Make an empty workspace, unless there is one of that name."""
+        self._require_open()
         connection = open_writer(self._path)
         with translated():
             connection.execute(QUERIES.create_workspace, (name, secrets.randbits(52)))
@@ -172,8 +173,7 @@ class SqliteStore(OpenStore):
     def _let_go(self) -> None:
         self.jobs.close()
         self.trail.close()
-        while self._readers:
-            self._readers.pop().close()
+        self._drop_readers()
         unlock(self._server_lock)
 
     def _one_row(self, sql: str, bindings: tuple[Any, ...]) -> Any:
@@ -230,8 +230,14 @@ class SqliteStore(OpenStore):
     def _give_back(self, connection: apsw.Connection) -> None:
         if len(self._readers) < _IDLE_READERS_MAX:
             self._readers.append(connection)
+            if self._closed:  # in the meantime, and nobody else would look for it
+                self._drop_readers()
         else:
             connection.close()
+
+    def _drop_readers(self) -> None:
+        while self._readers:
+            self._readers.pop().close()
 
 
 def _head_and_row(columns: Any) -> tuple[Head, Row | None]:
