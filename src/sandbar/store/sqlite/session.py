@@ -9,7 +9,7 @@ import apsw
 import msgspec
 import uuid_utils
 
-from sandbar.errors import Fault, Problem, Unavailable
+from sandbar.errors import Fault, Unavailable
 from sandbar.store.api import Wanted
 from sandbar.store.batch import MaybeKept
 from sandbar.store.pieces import PastRow
@@ -35,10 +35,10 @@ _PROPERTY, _KEY = itemgetter(1), itemgetter(2)  # of a row of the index
 class SqliteConnector:
     """Owns the writing connection of one worker."""
 
-    def __init__(self, path: str, lock: threading.Lock | None = None) -> None:
+    def __init__(self, path: str, lock: threading.RLock | None = None) -> None:
         """`lock` keeps the writers of this process from asking SQLite for its lock in vain."""
         self._path = path
-        self._lock = lock or threading.Lock()
+        self._lock = lock or threading.RLock()
         self._is_locked = False
         self._connection: apsw.Connection | None = None
 
@@ -50,13 +50,9 @@ class SqliteConnector:
             if self._connection is None:
                 self._connection = open_writer(self._path)
             begin_writing(self._connection)
-        except BaseException:
-            self.unlock()
-            raise
-        try:
             return SqliteSession(self, self._connection, ws)
-        except Problem:
-            self.close()
+        except BaseException:
+            self.close()  # and with it whatever was begun
             raise
 
     def unlock(self) -> None:
@@ -71,10 +67,12 @@ class SqliteConnector:
 
     def close(self) -> None:
         """Let go of the connection."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        self.unlock()
+        try:
+            if self._connection is not None:
+                self._connection.close(True)
+                self._connection = None
+        finally:
+            self.unlock()
 
 
 class SqliteSession(SqliteReads):

@@ -49,7 +49,7 @@ class SqliteStore(OpenStore):
         self._path = whole_path(os.fspath(path))
         self._readers: deque[apsw.Connection] = deque()
         self.jobs = SqliteJobs(self._path, self._one_row, self._require_open)
-        self._write_lock = threading.Lock()
+        self._write_lock = threading.RLock()  # one that knows who has it: see the trail
         numbers = Numbers()
         self.trail = self.key_uses = SqliteTrail(
             self._path, numbers, self._write_lock, self._all_rows, self._require_open
@@ -146,18 +146,21 @@ class SqliteStore(OpenStore):
     def snapshot(self, ws: int) -> Iterator[SqliteReads]:
         """A consistent view for several reads."""
         connection = self._borrow()
-        patience = current()
-        if patience is not None:
-            connection.set_progress_handler(patience.is_over, _STEPS_BETWEEN_LOOKS)
+        is_sound = False
         try:
+            patience = current()
+            if patience is not None:
+                connection.set_progress_handler(patience.is_over, _STEPS_BETWEEN_LOOKS)
             with translated():
                 connection.execute("BEGIN")
                 yield SqliteReads(connection, ws, patience)
+            is_sound = True
         except BaseException as error:
             # What a reader makes of its rows is no fault of the connection, and a new one is dear.
-            self._end_snapshot(connection, is_sound=_is_of_reader(error))
+            is_sound = _is_of_reader(error)
             raise
-        self._end_snapshot(connection, is_sound=True)
+        finally:
+            self._end_snapshot(connection, is_sound=is_sound)
 
     def _start_hearing(self) -> None:
         """There is nothing to hear: a file tells nobody, so watchers look."""
@@ -218,14 +221,20 @@ class SqliteStore(OpenStore):
             return open_reader(self._path)
 
     def _end_snapshot(self, connection: apsw.Connection, *, is_sound: bool) -> None:
-        connection.set_progress_handler(None)
-        if is_sound:
-            with translated():
-                connection.execute("ROLLBACK")
-            self._give_back(connection)
-        else:
-            # Not left to the collector: as long as a snapshot is open, the log cannot shrink.
-            connection.close(True)
+        try:
+            if is_sound:
+                connection.set_progress_handler(None)
+                with translated():
+                    connection.execute("ROLLBACK")
+        except BaseException:
+            is_sound = False
+            raise
+        finally:
+            if is_sound:
+                self._give_back(connection)
+            else:
+                # Not left to the collector: while a snapshot is open, the log cannot shrink.
+                connection.close(True)
 
     def _give_back(self, connection: apsw.Connection) -> None:
         if len(self._readers) < _IDLE_READERS_MAX:
