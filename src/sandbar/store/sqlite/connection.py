@@ -27,6 +27,16 @@ _WRITER_CACHE_KIB = 64_000
 _LOG_PAGES = 16_000
 
 
+def make_file(path: str) -> None:
+    """Make an empty file, unless there is one. No other connection makes any.
+
+    A file that is gone would be made anew otherwise, by whoever still believes in it.
+    """
+    with translated():
+        refuse_inherited(path)
+        apsw.Connection(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE).close()
+
+
 def open_writer(path: str) -> apsw.Connection:
     """A connection that may write: every commit is synced to the disk."""
     with translated():
@@ -91,7 +101,7 @@ def open_reader(path: str) -> apsw.Connection:
 
 def _open(path: str) -> apsw.Connection:
     refuse_inherited(path)
-    connection = apsw.Connection(path)
+    connection = apsw.Connection(path, apsw.SQLITE_OPEN_READWRITE)
     note_opened(connection, path)
     connection.set_busy_handler(_Patience())
     # Otherwise SQLite plans a statement anew whenever a bound value changes, in the hope of better

@@ -19,6 +19,7 @@ from sandbar.store.jobs import Claim, microseconds, new_token, seconds
 from sandbar.store.plan import Plan
 from sandbar.store.queries import load_queries
 from sandbar.store.sqlite.connection import open_claimer
+from sandbar.store.sqlite.file import File
 from sandbar.store.sqlite.line import Line
 from sandbar.store.writer import refuse_on_writer
 
@@ -47,12 +48,12 @@ def token_of_job(connection: apsw.Connection, ws: int, id: int) -> int | None:
 class SqliteJobs:
     """The jobs of all workspaces of a file."""
 
-    def __init__(self, path: str, one_row: OneRow, require_open: Callable[[], None]) -> None:
+    def __init__(self, file: File, one_row: OneRow, require_open: Callable[[], None]) -> None:
         """`one_row` reads as the store does, whose being open is asked before any write."""
         self._one_row = one_row
         self._require_open = require_open
         self._lock = threading.Lock()
-        self._line = Line(path, open_claimer, require_open)
+        self._line = Line(file, open_claimer, require_open)
 
     def is_due(self) -> bool:
         """Whether there is a job to claim."""

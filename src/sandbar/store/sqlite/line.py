@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import apsw
 
 from sandbar.store.sqlite.connection import begin_writing, problem_of, translated
+from sandbar.store.sqlite.file import File
 
 
 class NotFree(Exception):
@@ -23,11 +24,11 @@ class Line:
 
     def __init__(
         self,
-        path: str,
+        file: File,
         opener: Callable[[str], apsw.Connection],
         require_open: Callable[[], None],
     ) -> None:
-        self._path = path
+        self._file = file
         self._opener = opener
         self._require_open = require_open
         self._connection: apsw.Connection | None = None
@@ -43,7 +44,7 @@ class Line:
             begin(connection)
             with translated():
                 yield connection
-                connection.execute("COMMIT")
+            self._file.commit(connection)
         except NotFree:
             raise
         except BaseException:
@@ -60,7 +61,7 @@ class Line:
         if self._connection is not None and self._connection.in_transaction:
             self.hang_up()  # whoever was to do so was interrupted once more
         if self._connection is None:
-            self._connection = self._opener(self._path)
+            self._connection = self._file.connect(self._opener)
         return self._connection
 
 

@@ -23,6 +23,7 @@ from sandbar.store.sqlite.connection import (
     translated,
 )
 from sandbar.store.sqlite.erasure import erase
+from sandbar.store.sqlite.file import File
 from sandbar.store.sqlite.jobs import apply_jobs, token_of_job
 from sandbar.store.sqlite.reads import QUERIES, SqliteReads
 from sandbar.store.sqlite.trail import apply_rides
@@ -35,9 +36,9 @@ _PROPERTY, _KEY = itemgetter(1), itemgetter(2)  # of a row of the index
 class SqliteConnector:
     """Owns the writing connection of one worker."""
 
-    def __init__(self, path: str, lock: threading.RLock | None = None) -> None:
+    def __init__(self, file: File, lock: threading.RLock | None = None) -> None:
         """`lock` keeps the writers of this process from asking SQLite for its lock in vain."""
-        self._path = path
+        self._file = file
         self._lock = lock or threading.RLock()
         self._is_locked = False
         self._connection: apsw.Connection | None = None
@@ -48,9 +49,9 @@ class SqliteConnector:
         self._is_locked = True
         try:
             if self._connection is None:
-                self._connection = open_writer(self._path)
+                self._connection = self._file.connect(open_writer)
             begin_writing(self._connection)
-            return SqliteSession(self, self._connection, ws)
+            return SqliteSession(self, self._connection, ws, self._file)
         except BaseException:
             self.close()  # and with it whatever was begun
             raise
@@ -83,9 +84,12 @@ class SqliteSession(SqliteReads):
     whose first error ends the session.
     """
 
-    def __init__(self, connector: SqliteConnector, connection: apsw.Connection, ws: int) -> None:
+    def __init__(
+        self, connector: SqliteConnector, connection: apsw.Connection, ws: int, file: File
+    ) -> None:
         super().__init__(connection, ws)
         self._connector = connector
+        self._file = file
 
     def prefetch(self, wanted: Wanted) -> None:
         """Nothing to do: a look into the file is as cheap as one into memory."""
@@ -122,6 +126,7 @@ class SqliteSession(SqliteReads):
         """Commit and sync."""
         if not self._connection.in_transaction:
             raise Fault("store.no-transaction", "the transaction ended before its commit")
+        self._file.require()
         try:
             self._connection.execute("COMMIT")
         except apsw.IOError as error:

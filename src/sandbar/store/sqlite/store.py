@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import secrets
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -13,7 +12,8 @@ from typing import Any
 
 import apsw
 
-from sandbar.errors import Conflict, Incorrect
+from sandbar.errors import Conflict, Incorrect, Problem, Unavailable
+from sandbar.faults import log_fault
 from sandbar.patience import check as check_patience
 from sandbar.patience import current
 from sandbar.store.numbering import Numbers
@@ -21,7 +21,7 @@ from sandbar.store.opened import OpenStore
 from sandbar.store.rows import Head, Row, Token
 from sandbar.store.scan import Key
 from sandbar.store.sqlite.buckets import MemoryBuckets
-from sandbar.store.sqlite.connection import open_reader, open_writer, problem_of, translated
+from sandbar.store.sqlite.connection import open_reader, problem_of, translated
 from sandbar.store.sqlite.erasure import scrub
 from sandbar.store.sqlite.examine import CLAIM, home_of_server
 from sandbar.store.sqlite.jobs import SqliteJobs
@@ -29,7 +29,7 @@ from sandbar.store.sqlite.reads import QUERIES, SqliteReads
 from sandbar.store.sqlite.session import SqliteConnector
 from sandbar.store.sqlite.trail import SqliteTrail
 from sandbar.store.sqlite.upgrade import bring_up_to_date
-from sandbar.store.sqlite.workspaces import drop_workspace
+from sandbar.store.sqlite.workspaces import create_workspace, drop_workspace
 from sandbar.store.workspaces import no_workspace
 from sandbar.store.writer import refuse_on_writer
 
@@ -48,18 +48,18 @@ class SqliteStore(OpenStore):
     ) -> None:
         self._path = whole_path(os.fspath(path))
         self._readers: deque[apsw.Connection] = deque()
-        self.jobs = SqliteJobs(self._path, self._one_row, self._require_open)
         self._write_lock = threading.RLock()  # one that knows who has it: see the trail
-        numbers = Numbers()
-        self.trail = self.key_uses = SqliteTrail(
-            self._path, numbers, self._write_lock, self._all_rows, self._require_open
-        )
         self.buckets = MemoryBuckets()
         self._server_lock = lock_for_server(self._path, home) if server else None
         try:
-            bring_up_to_date(self._path)
+            file = self._file = bring_up_to_date(self._path)
+            numbers = Numbers()
+            self.jobs = SqliteJobs(file, self._one_row, self._require_open)
+            self.trail = self.key_uses = SqliteTrail(
+                file, numbers, self._write_lock, self._all_rows, self._require_open
+            )
             super().__init__(
-                lambda: SqliteConnector(self._path, self._write_lock),
+                lambda: SqliteConnector(file, self._write_lock),
                 numbers,
                 workers=1,
                 yields=True,
@@ -83,10 +83,8 @@ class SqliteStore(OpenStore):
     def create_workspace(self, name: str) -> int:
         """Make an empty workspace, unless there is one of that name."""
         self._require_open()
-        connection = open_writer(self._path)
-        with translated():
-            connection.execute(QUERIES.create_workspace, (name, secrets.randbits(52)))
-        connection.close()
+        with self._write_lock:
+            create_workspace(self._file, name)
         ws = self.workspace(name)
         assert ws is not None
         return ws
@@ -96,7 +94,7 @@ class SqliteStore(OpenStore):
         self._require_open()
         refuse_on_writer()
         with self._write_lock:
-            drop_workspace(self._path, name)
+            drop_workspace(self._file, name)
 
     def home_of_server(self) -> str | None:
         """The workspace that the server on this file is at home in, if one runs."""
@@ -170,8 +168,16 @@ class SqliteStore(OpenStore):
 
     def scrub(self) -> bool:
         """Overwrite what was erased: write the file anew, and empty the log."""
-        self._require_open()
-        return scrub(self._path)
+        try:
+            self._require_open()
+            return scrub(self._file)
+        except Problem as problem:
+            # What was erased is committed: whoever asks for more is not told that it failed.
+            if not isinstance(problem, Unavailable):
+                log_fault("store.scrub-failed", problem)
+            return (
+                False  # others keep it busy, or it cannot be opened: the next one makes up for it
+            )
 
     def _let_go(self) -> None:
         self.jobs.close()
@@ -218,7 +224,7 @@ class SqliteStore(OpenStore):
         try:
             return self._readers.pop()
         except IndexError:
-            return open_reader(self._path)
+            return self._file.connect(open_reader)
 
     def _end_snapshot(self, connection: apsw.Connection, *, is_sound: bool) -> None:
         try:

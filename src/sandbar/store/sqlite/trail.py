@@ -26,6 +26,7 @@ from sandbar.store.sqlite.connection import (
     open_writer,
     translated,
 )
+from sandbar.store.sqlite.file import File
 from sandbar.store.sqlite.line import Line, NotFree, begin_at_once
 from sandbar.store.trail import AuditRow, Note, Place, RunEnd, Seal, audit_row, require_next
 from sandbar.store.writer import refuse_on_writer
@@ -67,20 +68,20 @@ class SqliteTrail:
 
     def __init__(
         self,
-        path: str,
+        file: File,
         numbers: Numbers,
         lock: threading.RLock,
         all_rows: AllRows,
         require_open: Callable[[], None],
     ) -> None:
         """`all_rows` reads as the store does; whoever of this process writes holds `lock`."""
-        self._path = path
+        self._file = file
         self._numbers = numbers
         self._lock = lock
         self._all_rows = all_rows
         self._require_open = require_open
-        self._appending = Line(path, open_appender, require_open)
-        self._sealing = Line(path, open_writer, require_open)
+        self._appending = Line(file, open_appender, require_open)
+        self._sealing = Line(file, open_writer, require_open)
         self._unmoved = 0  # rows that were appended since somebody has looked after the log
         self.run = numbers.run
 
@@ -107,7 +108,7 @@ class SqliteTrail:
             # there a step before the call at which another Ctrl-C could come.
             try:
                 self._lock.release()
-            except RuntimeError:  # noqa: SIM105
+            except RuntimeError:
                 pass
 
     def note_uses(self, ws: int, uses: Mapping[int, int]) -> None:
@@ -232,11 +233,11 @@ class SqliteTrail:
         self._require_open()
         self._unmoved = 0
         try:
-            size = os.stat(f"{self._path}-wal").st_size
+            size = os.stat(f"{self._file.path}-wal").st_size
         except FileNotFoundError:
             return
         if size > _LOG_BYTES_MAX:
-            connection = open_writer(self._path)
+            connection = self._file.connect(open_writer)
             try:
                 with translated(), suppress(apsw.BusyError):  # then somebody else is at it
                     connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)

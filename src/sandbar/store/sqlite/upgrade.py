@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 import apsw
 
 from sandbar.errors import Conflict, Incorrect
 from sandbar.store.migrate import migrations_of, schema_of
-from sandbar.store.sqlite.connection import open_writer, translated
+from sandbar.store.sqlite.connection import make_file, open_writer, translated
+from sandbar.store.sqlite.file import File
 from sandbar.store.sqlite.reads import QUERIES
 
 PACKAGE = "sandbar.store.sqlite"
@@ -16,15 +18,18 @@ PACKAGE = "sandbar.store.sqlite"
 _one_at_a_time = threading.Lock()
 
 
-def bring_up_to_date(path: str) -> None:
+def bring_up_to_date(path: str) -> File:
     """Make the tables of a new file, or run the migrations that an old one lacks."""
     with _one_at_a_time:
+        if not os.path.exists(path):
+            make_file(path)
         connection = open_writer(path)
         try:
             with translated():
                 # A look first: a current file must not wait for anybody's write lock.
                 if migration_number(connection) != len(migrations_of(PACKAGE)):
                     _migrate(connection)
+            return File(path)
         finally:
             connection.close()
 
