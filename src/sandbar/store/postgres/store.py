@@ -79,6 +79,7 @@ class PostgresStore(OpenStore):
     def create_workspace(self, name: str) -> int:
         """Make an empty workspace, unless there is one of that name."""
         self._require_open()
+        refuse_on_writer()
         with translated():
             self._founders.one_row(None, QUERIES.create_workspace, (name, secrets.randbits(52)))
         ws = self.workspace(name)

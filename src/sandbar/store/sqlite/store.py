@@ -83,6 +83,7 @@ class SqliteStore(OpenStore):
     def create_workspace(self, name: str) -> int:
         """Make an empty workspace, unless there is one of that name."""
         self._require_open()
+        refuse_on_writer()
         with self._write_lock:
             create_workspace(self._file, name)
         ws = self.workspace(name)
