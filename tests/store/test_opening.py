@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 import sandbar
+from sandbar.database import backup_database
 
 
 class BytesPath:
@@ -63,3 +65,29 @@ def test_the_refusal_says_what_to_give_instead(
         sandbar.open(address, server=server)
     assert caught.value.code == "store.cannot-open"
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("statements", "code"),
+    [
+        ("CREATE TABLE theirs (a)", "store.not-ours"),
+        ("INSERT INTO migration VALUES (99, 'later')", "store.newer"),
+    ],
+)
+def test_a_file_that_is_refused_is_left_as_it_was(
+    tmp_path: Path, statements: str, code: str
+) -> None:
+    path = tmp_path / "x.db"
+    if code == "store.newer":
+        sandbar.open(path).close()
+    file = apsw.Connection(str(path))
+    file.execute("PRAGMA journal_mode=DELETE").fetchall()
+    file.execute(statements)
+    file.close()
+    before = path.read_bytes()
+    for use in (lambda: sandbar.open(path), lambda: backup_database(str(path), tmp_path / "copy")):
+        with pytest.raises(sandbar.Problem) as caught:
+            use()
+        assert caught.value.code == code
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
