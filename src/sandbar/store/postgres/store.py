@@ -179,7 +179,9 @@ def _check(url: str) -> None:
     except Unavailable as problem:
         # Whoever starts a server needs the driver's own words; later on they are for the log.
         words = without_odd_hosts(problem.__cause__)
-        raise Unavailable(problem.code, f"{problem.message}: {words}") from problem
+        raise Unavailable(
+            problem.code, f"{problem.message}: {words}", hint=problem.hint
+        ) from problem
     try:
         with translated():
             check(connection)
