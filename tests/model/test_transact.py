@@ -291,3 +291,10 @@ def test_an_operation_may_be_of_a_class_of_ones_own(shop: Database) -> None:
         )
     wrong = _Hat(class_="shop/Item", slots={1: "Hat"})  # type: ignore[dict-item]
     assert problem_of(lambda: shop.transact([wrong])).code == "operations.malformed"
+
+
+def test_the_receipt_of_a_write_that_changes_nothing_names_one_transaction(shop: Database) -> None:
+    hat = item(shop, "Hat")
+    last = shop.changes(since=shop.t - 1)[0]
+    receipt = shop.update(hat, {"item/name": "Hat"}).receipt
+    assert (receipt.t, receipt.instant) == (last.t, last.instant)
