@@ -165,9 +165,16 @@ def problem_of(error: apsw.Error) -> Problem:
         return Incorrect(
             "store.cannot-open",
             f"this is no database that can be opened: {error}",
-            hint="give the path of a SQLite file, or of a new one in a folder that is there",
+            hint="give the path of a SQLite file, or of a new one in a folder that is there;"
+            " this user must be allowed to write to both",
         )
-    if isinstance(error, apsw.IOError | apsw.ReadOnlyError):
+    if isinstance(error, apsw.ReadOnlyError):
+        return Unavailable(
+            "store.read-only",
+            "the database file, or the folder that it is in, cannot be written",
+            hint="let this user write to the file, and to its folder, where SQLite keeps its log",
+        )
+    if isinstance(error, apsw.IOError):
         return Unavailable("store.io", "the disk refused a read or a write")
     if isinstance(error, apsw.CorruptError):
         return Unavailable("store.corrupt", "the database file is damaged", hint="restore a backup")
