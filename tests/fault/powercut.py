@@ -22,6 +22,7 @@ from sandbar.store.batch import Item, run_batch
 from sandbar.store.pieces import Change
 from sandbar.store.plan import Transaction
 from sandbar.store.sqlite.connection import open_writer
+from sandbar.store.sqlite.file import File
 from sandbar.store.sqlite.reads import QUERIES
 from sandbar.store.sqlite.session import SqliteConnector
 from sandbar.store.sqlite.upgrade import bring_up_to_date
@@ -129,7 +130,7 @@ def _write(
     path: Path, log: list[Event], chance: random.Random, commits: int, synchronous: str
 ) -> list[dict[int, str]]:
     """Batches of creates and changes; returns all documents after each t."""
-    connector = SqliteConnector(str(path))
+    connector = SqliteConnector(File(str(path)))
     connector.begin(WS).rollback()
     connection = connector._connection
     assert connection is not None

@@ -38,8 +38,8 @@ BROAD_HANDLERS = {
         "a callback that fails cannot take back an answer, nor withhold the others'",
     ),
     "sandbar/store/batch.py": (
-        1,
-        "a transaction fails alone: its error is its own caller's answer",
+        2,
+        "a transaction fails alone, also in a batch: its error is its own caller's answer",
     ),
     "sandbar/mcp/server.py": (1, "a client is shown the number of a defect, never its text"),
     "sandbar/mcp/subscriptions.py": (

@@ -305,3 +305,10 @@ def test_definitions_and_restored_entities_are_safe_to_repeat(shop: Database) ->
     assert shop.t == t
     with refused(shop, "idempotency.mismatch"):
         shop.restore(hat, to=1, idempotency_key="restore")
+
+
+def test_the_receipt_of_a_write_that_changes_nothing_names_one_transaction(shop: Database) -> None:
+    hat = item(shop, "Hat")
+    last = shop.changes(since=shop.t - 1)[0]
+    receipt = shop.update(hat, {"item/name": "Hat"}).receipt
+    assert (receipt.t, receipt.instant) == (last.t, last.instant)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from itertools import pairwise
 
 import pytest
 
-from sandbar.errors import Conflict
+from sandbar.errors import Conflict, Problem
 from sandbar.store.api import Store, Transaction, Wanted
 from sandbar.store.pieces import Change
 from sandbar.store.rows import Row
 from sandbar.store.scan import Between, Equals, Scan
 from tests.store.conftest import Place
-from tests.store.writing import changing, create, creating, current, together, write
+from tests.store.writing import WAIT_S, Gate, changing, create, creating, current, together, write
 
 NAME = 5
 
@@ -209,3 +210,32 @@ def test_a_failed_transaction_that_had_scanned_leaves_nothing(store: Store, ws: 
 def test_more_than_one_batch_is_served_in_order(store: Store, ws: int) -> None:
     futures = together(store, ws, [creating(doc=str(n)) for n in range(700)])
     assert [future.result().t for future in futures] == list(range(1, 701))
+
+
+class Unruly(str):
+    """Breaks whoever compares it on the writer's thread."""
+
+    def __hash__(self) -> int:
+        if threading.current_thread().name.startswith("sandbar-writer"):
+            raise SystemExit("no")
+        return str.__hash__(self)
+
+
+@pytest.mark.parametrize("stage", ["prefetch", "apply"])
+def test_what_breaks_the_writer_fails_alone(store: Store, ws: int, stage: str) -> None:
+    create(store, ws)
+    gate = Gate(store, ws)
+    before, after = (store.submit(ws, creating(doc=doc)) for doc in "12")
+    if stage == "prefetch":
+        guilty = store.submit(ws, creating(), wanted=Wanted((), (), ((Unruly("ann"), "k"),)))
+    else:
+        guilty = store.submit(ws, creating(doc=object()))  # type: ignore[arg-type]
+    last = store.submit(ws, creating(doc="3"))
+    gate.open()
+    assert [future.exception(WAIT_S) for future in (before, after, last)] == [None] * 3
+    error = guilty.exception(WAIT_S)
+    assert isinstance(error, Problem)
+    assert error.code in ("writer.failed", "store.unstorable")
+    with store.snapshot(ws) as snapshot:
+        assert [row.doc for row in snapshot.entities_after(1, 9)] == ["1", "2", "3"]
+    assert current(store, ws, create(store, ws))

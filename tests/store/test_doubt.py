@@ -10,6 +10,7 @@ import pytest
 from sandbar.errors import Incorrect, Unavailable
 from sandbar.store.api import NOTHING_WANTED
 from sandbar.store.batch import InDoubt, Item, MaybeKept, WriteSession, run_batch
+from sandbar.store.sqlite.file import File
 from sandbar.store.sqlite.session import SqliteConnector, SqliteSession
 from sandbar.store.sqlite.store import SqliteStore
 from tests.store.writing import creating
@@ -27,7 +28,7 @@ class Flaky(SqliteConnector):
     """The first few sessions cannot commit, and later ones perhaps not even begin."""
 
     def __init__(self, path: str, *, fails: int, dies: bool = False) -> None:
-        super().__init__(path)
+        super().__init__(File(path))
         self.fails = fails
         self.dies = dies
 

@@ -31,12 +31,16 @@ def code_of(call):
 def in_the_child():
     reading = (lambda: store.point(ws, id), lambda: store.snapshot(ws).__enter__())
     jobs = (store.jobs.is_due, lambda: store.jobs.renew(ws, id, 1, 1.0))
-    for call in (lambda: store.submit(ws, creating()), *reading, *jobs):
+    making = (lambda: store.submit(ws, creating()), lambda: store.create_workspace("w"))
+    for call in (*making, *reading, *jobs):
         assert code_of(call) == "store.forked"
     store.close()
-    own = place.open()
-    assert create(own, ws) == id + 1
-    own.close()
+    if place.dialect == "sqlite":  # whose locks are the process's: see test_sqlite_forks.py
+        assert code_of(place.open) == "store.forked"
+    else:
+        own = place.open()
+        assert create(own, ws) == id + 1
+        own.close()
 
 held, forked = threading.Event(), threading.Event()
 
@@ -54,8 +58,9 @@ if pid == 0:
     sys.exit()
 forked.set()
 assert os.waitpid(pid, 0)[1] == 0
-assert create(store, ws) == id + 2
-assert current(store, ws, id + 1)
+first = id + 1 if place.dialect == "sqlite" else id + 2
+assert create(store, ws) == first
+assert current(store, ws, first)
 store.close()
 """
 

@@ -18,6 +18,7 @@ from sandbar.errors import Fault, Incorrect, Interrupted, Unavailable
 from sandbar.store.api import Store
 from sandbar.store.plan import Transaction
 from sandbar.store.postgres import connection, pool, session
+from sandbar.store.postgres.install import install
 from sandbar.store.postgres.store import PostgresStore
 from tests.store.conftest import Place, new_workspace
 from tests.store.writing import Gate, create, creating, current, together, write
@@ -27,6 +28,7 @@ import sys, time
 from sandbar.store.api import Wanted
 from sandbar.store.pieces import Change
 from sandbar.store.postgres.session import PostgresSession
+from sandbar.store.postgres.install import install
 from sandbar.store.postgres.store import PostgresStore
 
 url, ws, where = sys.argv[1:]
@@ -229,3 +231,28 @@ def test_a_write_that_is_silent_for_too_long_is_told_so(
     assert caught.value.hint == "do the slow work outside the transaction"
     assert naps_s == []
     assert create(store, ws) == 2
+
+
+def test_a_server_that_takes_no_more_connections_says_so(fresh_postgres: str) -> None:
+    url = install(fresh_postgres)
+    with psycopg.connect(fresh_postgres, autocommit=True) as admin:
+        name = psycopg.sql.Identifier(admin.info.dbname)
+        admin.execute(psycopg.sql.SQL("ALTER DATABASE {} CONNECTION LIMIT 0").format(name))
+    for use in (lambda: PostgresStore(url), lambda: connection.open_reader(url)):
+        with pytest.raises(Unavailable) as caught:
+            use()
+        assert caught.value.code == "store.crowded"
+        assert "max_connections" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "FATAL:  sorry, too many clients already",
+        "FATAL:  remaining connection slots are reserved for non-replication superuser connections",
+        'FATAL:  too many connections for role "sandbar_app"',
+    ],
+)
+def test_however_it_says_so(said: str) -> None:
+    refused = psycopg.OperationalError(f'connection to server at "127.0.0.1" failed: {said}')
+    assert connection.problem_of(refused).code == "store.crowded"

@@ -16,7 +16,7 @@ import pytest
 
 from sandbar.errors import Interrupted, Problem, Unavailable
 from sandbar.store.sqlite import session
-from sandbar.store.sqlite.connection import open_writer
+from sandbar.store.sqlite.connection import make_file, open_writer
 from tests.store.conftest import Place, new_workspace
 from tests.store.writing import create, creating, current, together
 
@@ -127,6 +127,7 @@ def _document(n: int) -> str:
 def test_the_checker_catches_a_loop_with_savepoints(
     sqlite_place: Place, fault: Any, kind: type[Problem], code: str
 ) -> None:
+    make_file(sqlite_place.address)
     connection = open_writer(sqlite_place.address)
     connection.execute("CREATE TABLE thing (n INTEGER PRIMARY KEY, doc TEXT)")
     with fault(connection):

@@ -230,6 +230,16 @@ def test_a_workspace_cannot_be_dropped_from_inside_a_write(own_place: Place) -> 
     assert create(store, ws) == 1
 
 
+def test_a_workspace_cannot_be_made_from_inside_a_write(own_place: Place) -> None:
+    store = own_place.another()
+    ws = store.create_workspace("mine")
+    with pytest.raises(Fault) as caught:
+        write(store, ws, lambda tx: store.create_workspace("ghost"))
+    assert caught.value.code == "writer.reentrant"
+    assert store.workspace("ghost") is None, "it would outlive the transaction"
+    assert create(store, ws) == 1
+
+
 def test_whoever_did_a_job_of_a_dropped_workspace_has_lost_it(own_place: Place) -> None:
     store = own_place.another()
     ws = fill(store, "gone")

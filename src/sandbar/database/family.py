@@ -18,6 +18,8 @@ from sandbar.workflow import Worker, Workflows
 
 M = TypeVar("M")
 
+_OWN_THREADS = "sandbar-"  # how the names of all of them begin
+
 
 class Family(Generic[M]):
     """What the workspaces of one open store share."""
@@ -28,6 +30,8 @@ class Family(Generic[M]):
         self._workspaces = {name: workspace}
         self._hub: StoreHub | None = None
         self._worker: Worker | None = None
+        self._is_closed = False
+        self._closing = threading.RLock()
         self.lock = threading.RLock()
         self.members: dict[str, M] = {}
         self.journal = Journal(store)
@@ -58,6 +62,7 @@ class Family(Generic[M]):
     def hub(self) -> StoreHub:
         """The hub, made when somebody first wants to listen."""
         with self.lock:
+            self._require_open()
             if self._hub is None:
                 self._hub = StoreHub(self.workspace)
             return self._hub
@@ -65,6 +70,7 @@ class Family(Generic[M]):
     def start_worker(self, jobs: JobQueue, workflows_of: Callable[[str], Workflows]) -> None:
         """Begin to look after processes; once is enough for all workspaces."""
         with self.lock:
+            self._require_open()
             if self._worker is None:
                 self._worker = Worker(jobs, workflows_of)
                 self._worker.start()
@@ -99,10 +105,23 @@ class Family(Generic[M]):
             return False
 
     def close(self) -> None:
-        """Stop working and telling anybody."""
-        if self._worker is not None:
-            self._worker.stop()
-        with self.lock:
-            if self._hub is not None:
-                self._hub.close()
-        self.journal.close()
+        """Stop working and telling anybody, then close the store.
+
+        Whoever comes second waits for the first, unless it is one whom the first waits for.
+        """
+        if self._is_closed and threading.current_thread().name.startswith(_OWN_THREADS):
+            return
+        with self._closing:
+            with self.lock:
+                self._is_closed = True
+            if self._worker is not None:
+                self._worker.stop()
+            with self.lock:
+                if self._hub is not None:
+                    self._hub.close()
+            self.journal.close()
+            self._store.close()
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise Unavailable("store.closed", "this database has been closed", hint="open it again")

@@ -86,7 +86,6 @@ class Database(Calls):
                 hint="close it after run has returned",
             )
         self._family.close()
-        self._store.close()
 
     def workspace_now(self, name: str) -> Workspace:
         """A workspace as it is there at this moment, for signing in to it."""
@@ -135,8 +134,8 @@ class Database(Calls):
 
     def start_worker(self) -> None:
         """Look after processes that have something to do by themselves, and seal the audit."""
-        self.journal.start_sealing()
         self._family.start_worker(self._store.jobs, lambda name: self.in_workspace(name).workflows)
+        self.journal.start_sealing()
 
     def allow_projects(self, root: str | Path | None) -> None:
         """Let callers from outside export to folders below this one, and import from them."""

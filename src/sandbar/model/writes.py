@@ -383,7 +383,7 @@ def _receipt(tx: Transaction) -> Receipt:
     if tx.changed_ids:
         audit = None if tx.ride is None else tx.ride.quote()
         return Receipt(tx.t, clock.instant_text(tx.instant_us), tx.epoch, audit)
-    return Receipt(tx.t - 1, clock.instant_text(tx.instant_us), tx.epoch)
+    return Receipt(tx.t - 1, clock.instant_text(tx.last_instant_us), tx.epoch)
 
 
 def _replay(known: str, receipt: str, digest: str) -> Written:

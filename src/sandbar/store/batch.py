@@ -1,8 +1,9 @@
 """Running a batch: plan every item, apply all rows at once, commit once, answer afterwards.
 
 If the database refuses the batch (disk full, statement interrupted, connection lost before
-COMMIT), nothing of it was kept; its items are then run again, each in a transaction of its own,
-so that only the guilty ones fail. Closures must therefore be safe to run more than once.
+COMMIT), or what one of them asks for breaks us while it is looked up or written, nothing of it was
+kept; its items are then run again, each in a transaction of its own, so that only the guilty ones
+fail. Closures must therefore be safe to run more than once.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from sandbar import clock
-from sandbar.errors import Interrupted, Problem, Unavailable
+from sandbar.errors import Fault, Interrupted, Problem, Unavailable
+from sandbar.faults import log_fault
 from sandbar.store.answer import Answer, resolve_all
 from sandbar.store.numbering import Outcome, Ride
 from sandbar.store.plan import Base, Plan, Transaction
@@ -164,9 +166,15 @@ def _attempt(
                 item.fail(problem)
             return []
         return items
-    except BaseException:
+    except BaseException as error:  # a defect, perhaps in what one of many has asked for
         session.rollback()
-        raise
+        if outcome is Outcome.DOUBTFUL:
+            raise
+        if not alone:
+            return items
+        fault_id = log_fault("writer.item-failed", error)
+        items[0].fail(Fault("writer.failed", "the write failed", data={"id": fault_id}))
+        return []
     finally:
         for ride in plan.rides:
             ride.end(outcome)

@@ -36,8 +36,14 @@ class Home:
     def require(self) -> None:
         """Go on only there: in a copy of it writes wait for ever, and connections speak for two."""
         if self._forks != _forks:
-            raise Fault(
-                "store.forked",
-                "this database was opened before a fork",
-                hint="open it again in the child process",
-            )
+            raise forked("this database was opened before a fork")
+
+
+def forked(message: str) -> Fault:
+    """What to raise in a child for what its parent had open."""
+    return Fault(
+        "store.forked",
+        message,
+        hint="open it in the child only; a SQLite file must be closed before the fork, or the"
+        " process started with spawn or forkserver",
+    )

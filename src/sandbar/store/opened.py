@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TypeVar
@@ -17,7 +18,7 @@ from sandbar.store.numbering import Numbers, Ride
 from sandbar.store.plan import Transaction
 from sandbar.store.trail import current_note
 from sandbar.store.watchers import Heard, Watch, Watchers
-from sandbar.store.writer import Connector, Writer
+from sandbar.store.writer import Connector, Writer, is_writer
 
 T = TypeVar("T")
 
@@ -37,7 +38,9 @@ class OpenStore(ABC):
         """`poll_s` is how often a watcher must look for commits that it is not called about."""
         self._home = Home()
         self._numbers = numbers
-        self._closed = False
+        self._closed = False  # and whoever asks is told
+        self._is_over = False  # and all is let go of
+        self._closing = threading.RLock()
         self._watchers = Watchers(self._start_hearing, self._stop_hearing, poll_s)
         self._writer = Writer(connect, workers=workers, yields=yields, committed=self._committed)
         atexit.register(self.close)
@@ -73,14 +76,23 @@ class OpenStore(ABC):
         return self._watchers.add(ws, heard)
 
     def close(self) -> None:
-        """Finish what is queued, then let go of everything; what a fork copied is left alone."""
-        if self._closed or not self._home.is_here():
+        """Finish what is queued, then let go of everything; what a fork copied is left alone.
+
+        Whoever comes second waits for the first, and finishes what it was interrupted at.
+        """
+        if not self._home.is_here():
             return
-        self._closed = True
-        atexit.unregister(self.close)
-        self._writer.close()
-        self._watchers.clear()
-        self._let_go()
+        if self._closed and is_writer():
+            return  # the first waits for us
+        with self._closing:
+            if self._is_over:
+                return
+            self._closed = True
+            self._writer.close()
+            self._watchers.clear()
+            self._let_go()
+            self._is_over = True
+            atexit.unregister(self.close)
 
     def _require_open(self) -> None:
         if self._closed:

@@ -141,6 +141,7 @@ class Transaction:
         self.alone = alone
         self.t = plan.t + 1
         self.next_id = plan.next_id
+        self.last_instant_us = plan.instant_us  # of the transaction before this one
         self.instant_us = max(clock.now_us(), plan.instant_us + 1)
         self.generation = plan.generation
         self.epoch = plan.epoch

@@ -38,6 +38,11 @@ class _Inside(threading.local):
 _thread = _Thread()
 
 
+def is_writer() -> bool:
+    """Whether this is a thread that writes, of whatever store."""
+    return _thread.is_writer
+
+
 def refuse_on_writer() -> None:
     """Whoever waits for a lock of the database must not be the one who holds it."""
     if _thread.is_writer:

@@ -84,6 +84,12 @@ _LOST = (
     "the connection to PostgreSQL was lost or could not be made",
     "check that the server runs, then retry",
 )
+_CROWDED = (
+    Unavailable,
+    "store.crowded",
+    "PostgreSQL takes no more connections",
+    "close some, or raise max_connections; then retry",
+)
 _TOO_SLOW = (
     Interrupted,
     "store.too-slow",
@@ -98,13 +104,21 @@ _INTERRUPTED = (Interrupted, "store.interrupted", "the statement was interrupted
 
 _CANCELLED = "57014"
 _REFUSAL_WORDS = ("authentication failed", "does not exist", "pg_hba.conf", "is not permitted")
+_CROWDED_WORDS = ("too many clients", "too many connections", "connection slots are reserved")
+_Said = tuple[type[Problem], str, str, str | None]
+# Of a connection that was never made; the first match counts, and the last always does.
+_WITHOUT_STATE: tuple[tuple[tuple[str, ...], _Said], ...] = (
+    (_CROWDED_WORDS, _CROWDED),
+    (_REFUSAL_WORDS, _REFUSED),
+    (("",), _LOST),
+)
 
 # What libpq quotes of an address may be its password: with a space or a percent sign in it.
 _QUOTED = re.compile(r'".*"', re.DOTALL)
 _ODD_HOST = re.compile(r"""(["'])[^"']*@[^"']*\1""")
 
 # By SQLSTATE, or its first characters; the longest match counts.
-_PROBLEMS: dict[str, tuple[type[Problem], str, str, str | None]] = {
+_PROBLEMS: dict[str, _Said] = {
     "08": _LOST,
     "22": _UNSTORABLE,
     "25P03": _TOO_SLOW,
@@ -112,6 +126,7 @@ _PROBLEMS: dict[str, tuple[type[Problem], str, str, str | None]] = {
     "40": _BUSY,
     "53": _BUSY,
     "53100": _FULL,
+    "53300": _CROWDED,
     "54": _UNSTORABLE,
     "55P03": _BUSY,  # a lock was not to be had in time
     _CANCELLED: _INTERRUPTED,
@@ -238,9 +253,9 @@ def _problem_without_state(error: psycopg.Error) -> Problem:
     """What the driver says of its own accord."""
     if isinstance(error, errors.OperationalError):
         # libpq gives no SQLSTATE for a connection that was never made, only the server's words.
-        refused = any(words in str(error) for words in _REFUSAL_WORDS)
-        kind, code, message, hint = _REFUSED if refused else _LOST
-        return kind(code, message, hint=hint)
+        for complaints, (kind, code, message, hint) in _WITHOUT_STATE:
+            if any(words in str(error) for words in complaints):
+                return kind(code, message, hint=hint)
     if isinstance(error, errors.DataError):
         return Incorrect("store.unstorable", f"a value cannot be stored: {error}")
     if isinstance(error, errors.ProgrammingError):

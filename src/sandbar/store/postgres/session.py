@@ -56,12 +56,18 @@ class PostgresConnector:
                 if not is_lost(error):
                     raise problem_of(error) from error
                 # It had gone stale while it was idle; nothing was begun, so a new one may try.
+            except BaseException:
+                self.close()
+                raise
         self._connection = connection = open_writer(self._url)
         try:
             return self._lock(connection, ws)
         except psycopg.Error as error:
             self.close()
             raise problem_of(error) from error
+        except BaseException:
+            self.close()
+            raise
 
     def _lock(self, connection: Connection, ws: int) -> PostgresSession:
         return PostgresSession(self, connection, ws, lock_workspace(connection, ws))

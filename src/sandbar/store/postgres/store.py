@@ -78,6 +78,8 @@ class PostgresStore(OpenStore):
 
     def create_workspace(self, name: str) -> int:
         """Make an empty workspace, unless there is one of that name."""
+        self._require_open()
+        refuse_on_writer()
         with translated():
             self._founders.one_row(None, QUERIES.create_workspace, (name, secrets.randbits(52)))
         ws = self.workspace(name)
@@ -177,7 +179,9 @@ def _check(url: str) -> None:
     except Unavailable as problem:
         # Whoever starts a server needs the driver's own words; later on they are for the log.
         words = without_odd_hosts(problem.__cause__)
-        raise Unavailable(problem.code, f"{problem.message}: {words}") from problem
+        raise Unavailable(
+            problem.code, f"{problem.message}: {words}", hint=problem.hint
+        ) from problem
     try:
         with translated():
             check(connection)

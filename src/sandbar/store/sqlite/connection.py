@@ -9,6 +9,7 @@ import apsw
 from sandbar import clock
 from sandbar.errors import Fault, Incorrect, Interrupted, Problem, Unavailable
 from sandbar.patience import current
+from sandbar.store.sqlite.inheritance import note_opened, refuse_inherited
 
 _BUSY_S_MAX = 5.0
 _BUSY_PAUSE_S = 0.001
@@ -24,6 +25,16 @@ _WRITER_CACHE_KIB = 64_000
 # work (with a quarter of this, writes to a million entities take a tenth longer). But moving it all
 # makes one commit wait, for 50 ms or so; and who opens the file after a crash reads the log whole.
 _LOG_PAGES = 16_000
+
+
+def make_file(path: str) -> None:
+    """Make an empty file, unless there is one. No other connection makes any.
+
+    A file that is gone would be made anew otherwise, by whoever still believes in it.
+    """
+    with translated():
+        refuse_inherited(path)
+        apsw.Connection(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE).close()
 
 
 def open_writer(path: str) -> apsw.Connection:
@@ -89,7 +100,9 @@ def open_reader(path: str) -> apsw.Connection:
 
 
 def _open(path: str) -> apsw.Connection:
-    connection = apsw.Connection(path)
+    refuse_inherited(path)
+    connection = apsw.Connection(path, apsw.SQLITE_OPEN_READWRITE)
+    note_opened(connection, path)
     connection.set_busy_handler(_Patience())
     # Otherwise SQLite plans a statement anew whenever a bound value changes, in the hope of better
     # statistics: that costs three times as much as running it, and our plans have no choices.
@@ -152,9 +165,16 @@ def problem_of(error: apsw.Error) -> Problem:
         return Incorrect(
             "store.cannot-open",
             f"this is no database that can be opened: {error}",
-            hint="give the path of a SQLite file, or of a new one in a folder that is there",
+            hint="give the path of a SQLite file, or of a new one in a folder that is there;"
+            " this user must be allowed to write to both",
         )
-    if isinstance(error, apsw.IOError | apsw.ReadOnlyError):
+    if isinstance(error, apsw.ReadOnlyError):
+        return Unavailable(
+            "store.read-only",
+            "the database file, or the folder that it is in, cannot be written",
+            hint="let this user write to the file, and to its folder, where SQLite keeps its log",
+        )
+    if isinstance(error, apsw.IOError):
         return Unavailable("store.io", "the disk refused a read or a write")
     if isinstance(error, apsw.CorruptError):
         return Unavailable("store.corrupt", "the database file is damaged", hint="restore a backup")

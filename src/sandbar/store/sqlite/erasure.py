@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import apsw
 
-from sandbar.errors import Unavailable
 from sandbar.store.queries import load_queries
 from sandbar.store.rows import ERASED
 from sandbar.store.sqlite.connection import open_writer, translated
+from sandbar.store.sqlite.file import File
 
 QUERIES = load_queries("sandbar.store.sqlite", "queries.sql")
 
@@ -29,9 +29,9 @@ def erase(connection: apsw.Connection, ws: int, id: int, t: int) -> None:
     connection.execute(QUERIES.put_version, (ws, id, t, ERASED, None))
 
 
-def scrub(path: str) -> bool:
+def scrub(file: File) -> bool:
     """Merge the search index, write the file anew without what is free, and empty the log."""
-    connection = open_writer(path)
+    connection = file.connect(open_writer)
     try:
         with translated():
             statement, before = QUERIES.begin_merging, -2
@@ -43,7 +43,5 @@ def scrub(path: str) -> bool:
             connection.execute("VACUUM")
             busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
             return not busy
-    except Unavailable:
-        return False  # others keep it busy
     finally:
-        connection.close()
+        connection.close(True)

@@ -18,7 +18,9 @@ from sandbar import clock
 from sandbar.store.jobs import Claim, microseconds, new_token, seconds
 from sandbar.store.plan import Plan
 from sandbar.store.queries import load_queries
-from sandbar.store.sqlite.connection import begin_writing, open_claimer, translated
+from sandbar.store.sqlite.connection import open_claimer
+from sandbar.store.sqlite.file import File
+from sandbar.store.sqlite.line import Line
 from sandbar.store.writer import refuse_on_writer
 
 _Q = load_queries("sandbar.store.sqlite", "jobs.sql")
@@ -46,13 +48,12 @@ def token_of_job(connection: apsw.Connection, ws: int, id: int) -> int | None:
 class SqliteJobs:
     """The jobs of all workspaces of a file."""
 
-    def __init__(self, path: str, one_row: OneRow, require_open: Callable[[], None]) -> None:
+    def __init__(self, file: File, one_row: OneRow, require_open: Callable[[], None]) -> None:
         """`one_row` reads as the store does, whose being open is asked before any write."""
-        self._path = path
         self._one_row = one_row
         self._require_open = require_open
         self._lock = threading.Lock()
-        self._connection: apsw.Connection | None = None
+        self._line = Line(file, open_claimer, require_open)
 
     def is_due(self) -> bool:
         """Whether there is a job to claim."""
@@ -100,26 +101,11 @@ class SqliteJobs:
     def close(self) -> None:
         """Let go of the connection, once the store is no longer open."""
         with self._lock:
-            self._hang_up()
+            self._line.hang_up()
 
     @contextmanager
     def _writing(self) -> Iterator[apsw.Connection]:
         self._require_open()  # before the lock, which after a fork nobody might ever release
         refuse_on_writer()
-        with self._lock:
-            self._require_open()
-            if self._connection is None:
-                self._connection = open_claimer(self._path)
-            try:
-                begin_writing(self._connection)
-                with translated():
-                    yield self._connection
-                    self._connection.execute("COMMIT")
-            except BaseException:
-                self._hang_up()  # and with it whatever was begun
-                raise
-
-    def _hang_up(self) -> None:
-        if self._connection is not None:
-            self._connection.close(True)
-            self._connection = None
+        with self._lock, self._line.transaction() as connection:
+            yield connection

@@ -9,7 +9,7 @@ import apsw
 import msgspec
 import uuid_utils
 
-from sandbar.errors import Fault, Problem, Unavailable
+from sandbar.errors import Fault, Unavailable
 from sandbar.store.api import Wanted
 from sandbar.store.batch import MaybeKept
 from sandbar.store.pieces import PastRow
@@ -23,6 +23,7 @@ from sandbar.store.sqlite.connection import (
     translated,
 )
 from sandbar.store.sqlite.erasure import erase
+from sandbar.store.sqlite.file import File
 from sandbar.store.sqlite.jobs import apply_jobs, token_of_job
 from sandbar.store.sqlite.reads import QUERIES, SqliteReads
 from sandbar.store.sqlite.trail import apply_rides
@@ -35,10 +36,10 @@ _PROPERTY, _KEY = itemgetter(1), itemgetter(2)  # of a row of the index
 class SqliteConnector:
     """Owns the writing connection of one worker."""
 
-    def __init__(self, path: str, lock: threading.Lock | None = None) -> None:
+    def __init__(self, file: File, lock: threading.RLock | None = None) -> None:
         """`lock` keeps the writers of this process from asking SQLite for its lock in vain."""
-        self._path = path
-        self._lock = lock or threading.Lock()
+        self._file = file
+        self._lock = lock or threading.RLock()
         self._is_locked = False
         self._connection: apsw.Connection | None = None
 
@@ -48,15 +49,11 @@ class SqliteConnector:
         self._is_locked = True
         try:
             if self._connection is None:
-                self._connection = open_writer(self._path)
+                self._connection = self._file.connect(open_writer)
             begin_writing(self._connection)
+            return SqliteSession(self, self._connection, ws, self._file)
         except BaseException:
-            self.unlock()
-            raise
-        try:
-            return SqliteSession(self, self._connection, ws)
-        except Problem:
-            self.close()
+            self.close()  # and with it whatever was begun
             raise
 
     def unlock(self) -> None:
@@ -71,10 +68,12 @@ class SqliteConnector:
 
     def close(self) -> None:
         """Let go of the connection."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        self.unlock()
+        try:
+            if self._connection is not None:
+                self._connection.close(True)
+                self._connection = None
+        finally:
+            self.unlock()
 
 
 class SqliteSession(SqliteReads):
@@ -85,9 +84,12 @@ class SqliteSession(SqliteReads):
     whose first error ends the session.
     """
 
-    def __init__(self, connector: SqliteConnector, connection: apsw.Connection, ws: int) -> None:
+    def __init__(
+        self, connector: SqliteConnector, connection: apsw.Connection, ws: int, file: File
+    ) -> None:
         super().__init__(connection, ws)
         self._connector = connector
+        self._file = file
 
     def prefetch(self, wanted: Wanted) -> None:
         """Nothing to do: a look into the file is as cheap as one into memory."""
@@ -124,6 +126,7 @@ class SqliteSession(SqliteReads):
         """Commit and sync."""
         if not self._connection.in_transaction:
             raise Fault("store.no-transaction", "the transaction ended before its commit")
+        self._file.require()
         try:
             self._connection.execute("COMMIT")
         except apsw.IOError as error:

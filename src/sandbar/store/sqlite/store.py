@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import secrets
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -13,7 +12,8 @@ from typing import Any
 
 import apsw
 
-from sandbar.errors import Conflict, Incorrect
+from sandbar.errors import Conflict, Incorrect, Problem, Unavailable
+from sandbar.faults import log_fault
 from sandbar.patience import check as check_patience
 from sandbar.patience import current
 from sandbar.store.numbering import Numbers
@@ -21,7 +21,7 @@ from sandbar.store.opened import OpenStore
 from sandbar.store.rows import Head, Row, Token
 from sandbar.store.scan import Key
 from sandbar.store.sqlite.buckets import MemoryBuckets
-from sandbar.store.sqlite.connection import open_reader, open_writer, problem_of, translated
+from sandbar.store.sqlite.connection import open_reader, problem_of, translated
 from sandbar.store.sqlite.erasure import scrub
 from sandbar.store.sqlite.examine import CLAIM, home_of_server
 from sandbar.store.sqlite.jobs import SqliteJobs
@@ -29,7 +29,7 @@ from sandbar.store.sqlite.reads import QUERIES, SqliteReads
 from sandbar.store.sqlite.session import SqliteConnector
 from sandbar.store.sqlite.trail import SqliteTrail
 from sandbar.store.sqlite.upgrade import bring_up_to_date
-from sandbar.store.sqlite.workspaces import drop_workspace
+from sandbar.store.sqlite.workspaces import create_workspace, drop_workspace
 from sandbar.store.workspaces import no_workspace
 from sandbar.store.writer import refuse_on_writer
 
@@ -48,18 +48,18 @@ class SqliteStore(OpenStore):
     ) -> None:
         self._path = whole_path(os.fspath(path))
         self._readers: deque[apsw.Connection] = deque()
-        self.jobs = SqliteJobs(self._path, self._one_row, self._require_open)
-        self._write_lock = threading.Lock()
-        numbers = Numbers()
-        self.trail = self.key_uses = SqliteTrail(
-            self._path, numbers, self._write_lock, self._all_rows, self._require_open
-        )
+        self._write_lock = threading.RLock()  # one that knows who has it: see the trail
         self.buckets = MemoryBuckets()
         self._server_lock = lock_for_server(self._path, home) if server else None
         try:
-            bring_up_to_date(self._path)
+            file = self._file = bring_up_to_date(self._path)
+            numbers = Numbers()
+            self.jobs = SqliteJobs(file, self._one_row, self._require_open)
+            self.trail = self.key_uses = SqliteTrail(
+                file, numbers, self._write_lock, self._all_rows, self._require_open
+            )
             super().__init__(
-                lambda: SqliteConnector(self._path, self._write_lock),
+                lambda: SqliteConnector(file, self._write_lock),
                 numbers,
                 workers=1,
                 yields=True,
@@ -82,10 +82,10 @@ class SqliteStore(OpenStore):
 
     def create_workspace(self, name: str) -> int:
         """Make an empty workspace, unless there is one of that name."""
-        connection = open_writer(self._path)
-        with translated():
-            connection.execute(QUERIES.create_workspace, (name, secrets.randbits(52)))
-        connection.close()
+        self._require_open()
+        refuse_on_writer()
+        with self._write_lock:
+            create_workspace(self._file, name)
         ws = self.workspace(name)
         assert ws is not None
         return ws
@@ -95,7 +95,7 @@ class SqliteStore(OpenStore):
         self._require_open()
         refuse_on_writer()
         with self._write_lock:
-            drop_workspace(self._path, name)
+            drop_workspace(self._file, name)
 
     def home_of_server(self) -> str | None:
         """The workspace that the server on this file is at home in, if one runs."""
@@ -145,18 +145,21 @@ class SqliteStore(OpenStore):
     def snapshot(self, ws: int) -> Iterator[SqliteReads]:
         """A consistent view for several reads."""
         connection = self._borrow()
-        patience = current()
-        if patience is not None:
-            connection.set_progress_handler(patience.is_over, _STEPS_BETWEEN_LOOKS)
+        is_sound = False
         try:
+            patience = current()
+            if patience is not None:
+                connection.set_progress_handler(patience.is_over, _STEPS_BETWEEN_LOOKS)
             with translated():
                 connection.execute("BEGIN")
                 yield SqliteReads(connection, ws, patience)
+            is_sound = True
         except BaseException as error:
             # What a reader makes of its rows is no fault of the connection, and a new one is dear.
-            self._end_snapshot(connection, is_sound=_is_of_reader(error))
+            is_sound = _is_of_reader(error)
             raise
-        self._end_snapshot(connection, is_sound=True)
+        finally:
+            self._end_snapshot(connection, is_sound=is_sound)
 
     def _start_hearing(self) -> None:
         """There is nothing to hear: a file tells nobody, so watchers look."""
@@ -166,14 +169,21 @@ class SqliteStore(OpenStore):
 
     def scrub(self) -> bool:
         """Overwrite what was erased: write the file anew, and empty the log."""
-        self._require_open()
-        return scrub(self._path)
+        try:
+            self._require_open()
+            return scrub(self._file)
+        except Problem as problem:
+            # What was erased is committed: whoever asks for more is not told that it failed.
+            if not isinstance(problem, Unavailable):
+                log_fault("store.scrub-failed", problem)
+            return (
+                False  # others keep it busy, or it cannot be opened: the next one makes up for it
+            )
 
     def _let_go(self) -> None:
         self.jobs.close()
         self.trail.close()
-        while self._readers:
-            self._readers.pop().close()
+        self._drop_readers()
         unlock(self._server_lock)
 
     def _one_row(self, sql: str, bindings: tuple[Any, ...]) -> Any:
@@ -215,23 +225,35 @@ class SqliteStore(OpenStore):
         try:
             return self._readers.pop()
         except IndexError:
-            return open_reader(self._path)
+            return self._file.connect(open_reader)
 
     def _end_snapshot(self, connection: apsw.Connection, *, is_sound: bool) -> None:
-        connection.set_progress_handler(None)
-        if is_sound:
-            with translated():
-                connection.execute("ROLLBACK")
-            self._give_back(connection)
-        else:
-            # Not left to the collector: as long as a snapshot is open, the log cannot shrink.
-            connection.close(True)
+        try:
+            if is_sound:
+                connection.set_progress_handler(None)
+                with translated():
+                    connection.execute("ROLLBACK")
+        except BaseException:
+            is_sound = False
+            raise
+        finally:
+            if is_sound:
+                self._give_back(connection)
+            else:
+                # Not left to the collector: while a snapshot is open, the log cannot shrink.
+                connection.close(True)
 
     def _give_back(self, connection: apsw.Connection) -> None:
         if len(self._readers) < _IDLE_READERS_MAX:
             self._readers.append(connection)
+            if self._closed:  # in the meantime, and nobody else would look for it
+                self._drop_readers()
         else:
             connection.close()
+
+    def _drop_readers(self) -> None:
+        while self._readers:
+            self._readers.pop().close()
 
 
 def _head_and_row(columns: Any) -> tuple[Head, Row | None]:

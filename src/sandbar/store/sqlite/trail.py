@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import apsw
@@ -24,9 +24,10 @@ from sandbar.store.sqlite.connection import (
     begin_writing,
     open_appender,
     open_writer,
-    problem_of,
     translated,
 )
+from sandbar.store.sqlite.file import File
+from sandbar.store.sqlite.line import Line, NotFree, begin_at_once
 from sandbar.store.trail import AuditRow, Note, Place, RunEnd, Seal, audit_row, require_next
 from sandbar.store.writer import refuse_on_writer
 
@@ -67,20 +68,20 @@ class SqliteTrail:
 
     def __init__(
         self,
-        path: str,
+        file: File,
         numbers: Numbers,
-        lock: threading.Lock,
+        lock: threading.RLock,
         all_rows: AllRows,
         require_open: Callable[[], None],
     ) -> None:
         """`all_rows` reads as the store does; whoever of this process writes holds `lock`."""
-        self._path = path
+        self._file = file
         self._numbers = numbers
         self._lock = lock
         self._all_rows = all_rows
         self._require_open = require_open
-        self._appender: apsw.Connection | None = None
-        self._sealer: apsw.Connection | None = None
+        self._appending = Line(file, open_appender, require_open)
+        self._sealing = Line(file, open_writer, require_open)
         self._unmoved = 0  # rows that were appended since somebody has looked after the log
         self.run = numbers.run
 
@@ -98,17 +99,22 @@ class SqliteTrail:
     def append_at_once(self, notes: Sequence[Note]) -> bool:
         """Commit them if the file is free this instant."""
         self._require_open()
-        if not self._lock.acquire(blocking=False):
-            return False
         try:
-            return self._put(notes, _begin_at_once)
+            if not self._lock.acquire(blocking=False):
+                return False
+            return self._put(notes, begin_at_once)
         finally:
-            self._lock.release()
+            # Whoever is interrupted cannot know whether it got the lock, but the lock does. Nor is
+            # there a step before the call at which another Ctrl-C could come.
+            try:
+                self._lock.release()
+            except RuntimeError:
+                pass
 
     def note_uses(self, ws: int, uses: Mapping[int, int]) -> None:
         """Note when keys were used, as far as that is news."""
         self._refuse_wrong_place()
-        with self._lock, self._transaction(self._open_appender(), begin_writing) as connection:
+        with self._lock, self._appending.transaction() as connection:
             connection.executemany(_Q.note_use, [(ws, id, at_us) for id, at_us in uses.items()])
 
     def _put(self, notes: Sequence[Note], begin: Callable[[apsw.Connection], None]) -> bool:
@@ -122,7 +128,7 @@ class SqliteTrail:
         taken: list[tuple[int, AuditRow]] = []
         outcome = Outcome.LOST
         try:
-            with self._transaction(self._open_appender(), begin) as connection:
+            with self._appending.transaction(begin) as connection:
                 for note in notes:
                     row = self._numbers.begin(note)
                     if row is not None:
@@ -130,7 +136,7 @@ class SqliteTrail:
                 taken = _put_rows(connection, [(note.ws, row) for note, row in begun.items()])
                 outcome = Outcome.DOUBTFUL  # as long as its COMMIT is not over
             outcome = Outcome.KEPT
-        except _NotFreeError:
+        except NotFree:
             return False
         finally:
             for note, row in begun.items():
@@ -216,7 +222,7 @@ class SqliteTrail:
             if made is None:
                 return None
             require_next(last, made)
-            with self._lock, self._transaction(self._open_sealer(), begin_writing) as connection:
+            with self._lock, self._sealing.transaction() as connection:
                 connection.execute(_Q.put_seal, (ws, *made))
                 is_ours = connection.changes() == 1
             if is_ours:
@@ -227,11 +233,11 @@ class SqliteTrail:
         self._require_open()
         self._unmoved = 0
         try:
-            size = os.stat(f"{self._path}-wal").st_size
+            size = os.stat(f"{self._file.path}-wal").st_size
         except FileNotFoundError:
             return
         if size > _LOG_BYTES_MAX:
-            connection = open_writer(self._path)
+            connection = self._file.connect(open_writer)
             try:
                 with translated(), suppress(apsw.BusyError):  # then somebody else is at it
                     connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
@@ -248,56 +254,9 @@ class SqliteTrail:
     def close(self) -> None:
         """Let go of the connections, once the store is no longer open."""
         with self._lock:
-            for connection in (self._appender, self._sealer):
-                if connection is not None:
-                    connection.close()
-            self._appender = self._sealer = None
+            self._appending.hang_up()
+            self._sealing.hang_up()
 
     def _refuse_wrong_place(self) -> None:
         self._require_open()  # before the lock, which after a fork nobody might ever release
         refuse_on_writer()
-
-    def _open_appender(self) -> apsw.Connection:
-        self._require_open()
-        if self._appender is None:
-            self._appender = open_appender(self._path)
-        return self._appender
-
-    def _open_sealer(self) -> apsw.Connection:
-        self._require_open()
-        if self._sealer is None:
-            self._sealer = open_writer(self._path)
-        return self._sealer
-
-    @contextmanager
-    def _transaction(
-        self, connection: apsw.Connection, begin: Callable[[apsw.Connection], None]
-    ) -> Iterator[apsw.Connection]:
-        begin(connection)
-        try:
-            with translated():
-                yield connection
-                connection.execute("COMMIT")
-        except BaseException:
-            self._hang_up(connection)  # and with it whatever was begun
-            raise
-
-    def _hang_up(self, connection: apsw.Connection) -> None:
-        connection.close(True)
-        if connection is self._appender:
-            self._appender = None
-        else:
-            self._sealer = None
-
-
-class _NotFreeError(Exception):
-    """Somebody else writes just now."""
-
-
-def _begin_at_once(connection: apsw.Connection) -> None:
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-    except apsw.BusyError as error:
-        raise _NotFreeError from error
-    except apsw.Error as error:
-        raise problem_of(error) from error
