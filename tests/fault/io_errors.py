@@ -19,6 +19,7 @@ from sandbar.store.api import NOTHING_WANTED
 from sandbar.store.batch import Item
 from sandbar.store.pieces import Change
 from sandbar.store.plan import Transaction
+from sandbar.store.sqlite.file import File
 from sandbar.store.sqlite.session import SqliteConnector
 from sandbar.store.writer import Writer
 from tests.fault.breakage import BREAKAGES
@@ -114,7 +115,7 @@ def run_failures(
 def _one_run(result: Failures, path: Path, trouble: Trouble, chance: random.Random) -> None:
     result.runs += 1
     where = f"operation {trouble.at}{' and all after it' if trouble.lasting else ''}"
-    writer = Writer(lambda: _Connector(str(path)), workers=1, yields=False)
+    writer = Writer(lambda: _Connector(File(str(path))), workers=1, yields=False)
     kept: list[tuple[int, str]] = []  # a list, because a lost id is given out again
     for number in range(COMMITS):
         if number == MENDED_AFTER and trouble.lasting:

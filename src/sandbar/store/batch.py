@@ -170,7 +170,7 @@ def _attempt(
         session.rollback()
         if outcome is Outcome.DOUBTFUL:
             raise
-        if not alone:
+        if len(items) > 1:
             return items
         fault_id = log_fault("writer.item-failed", error)
         items[0].fail(Fault("writer.failed", "the write failed", data={"id": fault_id}))
