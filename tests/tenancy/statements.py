@@ -55,6 +55,8 @@ def _look_back(victim: Victim) -> None:
         for order in (None, "shared/of-long"):
             for moment in (t, db.t - 1, db.t, instant):
                 db.query("shared/Thing", where, order_by=order, as_of=moment, limit=2)
+    for then in (None, first):  # names in a list are looked up together
+        db.query("dt/Class", {"dt/slots": {"in": ["db/doc", "dt/label"]}}, as_of=then)
     db.history(thing)
     since = Standing(t, db.workspace.standing().epoch)
     assert db.workspace.commits(since, limit=9)
