@@ -67,23 +67,30 @@ def test_a_slot_that_no_validator_names_is_renamed(db: Database) -> None:
     assert db.get(made).slots == {"a/another": 1}
 
 
-def test_a_name_that_passes_to_another_slot_is_judged_by_that(db: Database) -> None:
-    define(db, 'this["a/n"] > 0')
-    db.create("a/A", {"a/n": 1, "a/other": 2})
-    swap = [
-        {"op": "update", "entity": "a/n", "set": {"db/ident": "a/gone"}},
-        {"op": "update", "entity": "a/other", "set": {"db/ident": "a/n"}},
+def renamed(**names: str) -> list[dict[str, Any]]:
+    """Operations that rename slots: `n="m"` makes a/m of a/n."""
+    return [
+        {"op": "update", "entity": f"a/{old}", "set": {"db/ident": f"a/{new}"}}
+        for old, new in names.items()
     ]
-    written = db.transact(swap)
-    assert written.receipt.t == db.t
+
+
+def test_a_name_passes_to_another_slot_only_if_the_words_about_it_are_changed(
+    db: Database,
+) -> None:
+    number = define(db, GUARDED, **{"dt/document": {"order": ["a/text"]}})
+    db.create("a/A", {"a/n": 1, "a/other": 2})
+    for swap in (renamed(n="gone", other="n"), renamed(text="gone", other="text")):
+        with refused(db, "schema.would-break") as problems:
+            db.transact(swap)
+        assert list(broken(problems[0])) == [number]
+    stricter = {"dt/validator": f"({GUARDED}) && true"}
+    meant = {"op": "update", "entity": "a/Above", "set": stricter}
+    db.transact([*renamed(n="gone", other="n"), meant])
     bad = db.create("a/A", {"a/n": 1, "a/gone": -1}).entity_id
+    back = {"op": "update", "entity": "a/Above", "set": {"dt/validator": GUARDED}}
     with refused(db, "schema.would-break") as problems:
-        db.transact(
-            [
-                {"op": "update", "entity": "a/n", "set": {"db/ident": "a/other"}},
-                {"op": "update", "entity": "a/gone", "set": {"db/ident": "a/n"}},
-            ]
-        )
+        db.transact([*renamed(n="other", gone="n"), back])
     assert broken(problems[0]) == {bad: {"class.validator"}}
 
 

@@ -18,7 +18,7 @@ from sandbar.packs.folders import SeedEntity
 from sandbar.packs.parting import in_parts
 from tests.packs.conftest import WritePack
 
-SCHEMA = {
+SCHEMA: dict[str, dict[str, dict[str, Any]]] = {
     "properties": {
         "knot/to": {"dt/range": "db.type/ref", "db/cardinality": "many"},
         "knot/next": {"dt/range": "knot/Knot", "dt/required?": True},
@@ -108,6 +108,30 @@ def test_references_go_in_any_direction_in_a_large_pack(
     assert either.get("knot/n6")["knot/to"] == ["knot/n1251"]
     assert either.get("knot/n7")["knot/next"] == "knot/n1298"
     assert load_pack(either, folder).created == 0
+
+
+def test_who_is_looked_up_by_another_spelling_stays_before_who_looks(
+    workspace: Workspace, write_pack: WritePack
+) -> None:
+    keys = {
+        **SCHEMA["properties"],
+        "knot/key": {"dt/range": "db.type/bigdec", "db/unique": "value"},
+    }
+    slots = [*SCHEMA["classes"]["knot/Knot"]["dt/slots"], "knot/key"]
+    classes = {**SCHEMA["classes"], "knot/Knot": {"dt/slots": slots}}
+    for spelling in ("8.5", {"knot/code": "nobody"}, "8.50"):
+        seeds = [seed_of(n) for n in range(1200)]
+        seeds[5] = seed_of(5, 900)  # which pulls 900 to the front
+        seeds[800] = seed_of(800, key="8.5")
+        seeds[900] = seed_of(900, to=[{"knot/key": spelling}])
+        parts = numbers(in_parts(seeds))
+        line = [n for part in parts for n in part]
+        assert (line == list(range(1200))) is (spelling != "8.5")
+        assert line.index(800) < line.index(900)
+    folder = write_pack(
+        "knots", schema={"properties": keys, "classes": classes}, entities=written(seeds)
+    )
+    assert load_pack(workspace, folder).created == 1200
 
 
 def test_large_seeds_are_loaded_in_parts(workspace: Workspace, write_pack: WritePack) -> None:

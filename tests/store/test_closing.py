@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
+import apsw
 import pytest
 
 import sandbar
 from sandbar.store.api import Transaction
+from sandbar.store.sqlite.store import SqliteStore
 from tests.store.conftest import Place, new_workspace
 from tests.store.writing import WAIT_S, Gate, create
 
@@ -116,6 +119,47 @@ def test_a_listener_may_close_what_it_listens_to(db: sandbar.Database) -> None:
     db.define(classes={"x/X": {}})
     assert closed.wait(WAIT_S)
     db.close()
+
+
+def test_a_listener_may_ask_for_a_workspace_while_somebody_closes(db: sandbar.Database) -> None:
+    told, closing, asked = threading.Event(), threading.Event(), threading.Event()
+
+    def heard(_: object) -> None:
+        told.set()
+        closing.wait(WAIT_S)
+        with pytest.raises(sandbar.Problem):
+            db.in_workspace("not there")
+        asked.set()
+
+    db.hub.subscribe(db.workspace_name, heard)
+    db.define(classes={"x/X": {}})
+    assert told.wait(WAIT_S)
+    thread = threading.Thread(target=db.close)
+    thread.start()
+    thread.join(A_MOMENT_S)  # it waits for the listener
+    closing.set()
+    assert asked.wait(WAIT_S)
+    thread.join(WAIT_S)
+    assert not thread.is_alive()
+
+
+def test_readers_that_come_back_while_all_are_let_go_are_closed_once(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "a.db")
+    ws = new_workspace(store)
+    with store.snapshot(ws), store.snapshot(ws):
+        pass
+
+    class Emptied(deque[apsw.Connection]):
+        """Another thread is always quicker between a look and the taking."""
+
+        def __bool__(self) -> bool:
+            self.clear()
+            return True
+
+    store._readers = Emptied(store._readers)
+    store.close()
+    with pytest.raises(sandbar.Problem):
+        store.head(ws)
 
 
 @pytest.mark.parametrize("use", [lambda db: db.hub, lambda db: db.start_worker()])

@@ -109,16 +109,17 @@ class Family(Generic[M]):
 
         Whoever comes second waits for the first, unless it is one whom the first waits for.
         """
-        if self._is_closed and threading.current_thread().name.startswith(_OWN_THREADS):
+        is_ours = threading.current_thread().name.startswith(_OWN_THREADS)
+        with self.lock:
+            is_second, self._is_closed = self._is_closed, True
+            worker, hub = self._worker, self._hub  # whoever they wait for may want the lock
+        if is_second and is_ours:
             return
         with self._closing:
-            with self.lock:
-                self._is_closed = True
-            if self._worker is not None:
-                self._worker.stop()
-            with self.lock:
-                if self._hub is not None:
-                    self._hub.close()
+            if worker is not None:
+                worker.stop()
+            if hub is not None:
+                hub.close()
             self.journal.close()
             self._store.close()
 

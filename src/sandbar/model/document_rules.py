@@ -85,9 +85,18 @@ def _read(cls: Class, given: Any) -> Document:
     )
 
 
+def slots_named(cls: Class) -> list[str]:
+    """The slots that a class itself names in what it says of its documents."""
+    return [] if cls.document is None else _named(_read(cls, cls.document))
+
+
+def _named(document: Document) -> list[str]:
+    some = [document.body, document.rest, document.ident_from]
+    return [*filter(None, some), *document.keys.values(), *document.order, *document.makes]
+
+
 def _contradictions(cls: Class, document: Document) -> Iterator[str]:
-    named = [document.body, document.rest, document.ident_from]
-    for slot in [*filter(None, named), *document.keys.values(), *document.order, *document.makes]:
+    for slot in _named(document):
         if slot not in cls.slots:
             yield f"{cls.ident} has no slot {slot[:80]}"
     for named_slot, what, kind in (

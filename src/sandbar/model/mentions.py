@@ -7,7 +7,7 @@ something else, they must still be true.
 from __future__ import annotations
 
 from sandbar.errors import Problem
-from sandbar.model.document_rules import check_document
+from sandbar.model.document_rules import check_document, slots_named
 from sandbar.model.findings import Finding
 from sandbar.model.schema import Class
 
@@ -15,12 +15,16 @@ _SAY_SO = "change {what} of {cls} in the same transaction"
 
 
 def misnamed(before: Class, after: Class) -> list[Finding]:
-    """What the class still says of slots that have another name by now, or are gone."""
+    """What the class still says of slots that have another name by now, or are gone.
+
+    Where another slot bears the name, whoever has changed the words meant that one.
+    """
     renamed = {
         was.ident: now.ident
         for key, was in before.by_key.items()
-        if (now := after.by_key.get(key)) is not None and was.ident not in after.slots
+        if (now := after.by_key.get(key)) is not None and was.ident != now.ident
     }
+    known = {expression.text for _, expression in before.validators} if renamed else set()
     findings = [
         Finding(
             code="class.validator",
@@ -30,21 +34,30 @@ def misnamed(before: Class, after: Class) -> list[Finding]:
         )
         for owner, expression in (after.validators if renamed else ())
         for old, new in renamed.items()
-        if expression.names(old)
+        if expression.names(old) and (old not in after.slots or expression.text in known)
     ]
-    return findings + _wrong_document(before, after)
+    return findings + _wrong_document(before, after, renamed)
 
 
-def _wrong_document(before: Class, after: Class) -> list[Finding]:
-    """Why the documents of a class could not be written any more, if they could before."""
+def _wrong_document(before: Class, after: Class, renamed: dict[str, str]) -> list[Finding]:
+    """Why the documents of a class could not be written any more, or not as they were."""
     if after.document is None or before.document != after.document:
         return []  # whoever writes it has it checked
+    hint = _SAY_SO.format(what="dt/document", cls=after.ident)
     try:
         check_document(after)
     except Problem as problem:
-        hint = _SAY_SO.format(what="dt/document", cls=after.ident)
         return [Finding(code=problem.code, message=problem.message, hint=hint)]
-    return []
+    return [
+        Finding(
+            code="definition.document",
+            message=f"dt/document names {old}, which would be {new}",
+            slot=new,
+            hint=hint,
+        )
+        for old, new in renamed.items()
+        if old in slots_named(after)
+    ]
 
 
 def validators_see_otherwise(before: Class, after: Class) -> bool:

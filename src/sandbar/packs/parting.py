@@ -24,7 +24,9 @@ def in_parts(seeds: Sequence[SeedEntity]) -> list[list[SeedEntity]]:
         return [list(seeds)]
     parts: list[list[SeedEntity]] = [[]]
     filled = 0
-    for circle in _circles(_references(seeds)):
+    references = _references(seeds)
+    circles = [[n] for n in range(len(seeds))] if references is None else _circles(references)
+    for circle in circles:
         size = sum(sizes[n] for n in circle)
         is_full = len(parts[-1]) + len(circle) > SEEDS_AT_ONCE or filled + size > BYTES_AT_ONCE
         if is_full and parts[-1]:
@@ -35,31 +37,41 @@ def in_parts(seeds: Sequence[SeedEntity]) -> list[list[SeedEntity]]:
     return parts
 
 
-def _references(seeds: Sequence[SeedEntity]) -> list[list[int]]:
-    """For each seed the numbers of the others that it may name: by ident, or by another slot."""
+def _references(seeds: Sequence[SeedEntity]) -> list[list[int]] | None:
+    """For each seed the numbers of the others that it may name, by ident or by another slot.
+
+    None, if one names somebody of whom nobody can tell whether it is a seed: the order of the file,
+    in which it may stand behind that one, is then the best there is.
+    """
     by_ident = {_bare(seed.slots["db/ident"]): n for n, seed in enumerate(seeds)}
     values = (
         (slot, value, n) for n, seed in enumerate(seeds) for slot, value in seed.slots.items()
     )
-    by_slot = {(_bare(slot), value): n for slot, value, n in values if isinstance(value, str | int)}
-
-    def named(value: Any) -> Iterator[int]:
-        for one in value if isinstance(value, list) else (value,):
-            found = None
-            if isinstance(one, str):
-                found = by_ident.get(_bare(one))
-            elif isinstance(one, dict) and len(one) == 1:
-                slot, sought = next(iter(one.items()))
-                found = (
-                    by_slot.get((_bare(slot), sought)) if isinstance(sought, str | int) else None
+    by_slot = {(_bare(slot), _bare(value)): n for slot, value, n in values if _is_plain(value)}
+    found: list[list[int]] = []
+    for n, seed in enumerate(seeds):
+        others: list[int] = []
+        for one in _single_values(seed):
+            if isinstance(one, str) and _bare(one) in by_ident:
+                others.append(by_ident[_bare(one)])
+            elif isinstance(one, dict) and len(one) == 1 and "/" in (slot := next(iter(one))):
+                named = (
+                    by_slot.get((_bare(slot), _bare(one[slot]))) if _is_plain(one[slot]) else None
                 )
-            if found is not None:
-                yield found
+                if named is None:
+                    return None
+                others.append(named)
+        found.append([other for other in others if other != n])
+    return found
 
-    return [
-        [other for value in seed.slots.values() for other in named(value) if other != n]
-        for n, seed in enumerate(seeds)
-    ]
+
+def _single_values(seed: SeedEntity) -> Iterator[Any]:
+    for value in seed.slots.values():
+        yield from value if isinstance(value, list) else (value,)
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int)
 
 
 def _bare(name: Any) -> str:

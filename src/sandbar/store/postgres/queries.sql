@@ -156,15 +156,17 @@ ORDER BY s.id
 -- name: holders_as_of
 SELECT u.value, s.id FROM unnest(%(keys)s::bytea[]) AS u (value)
 CROSS JOIN LATERAL (
-  SELECT id FROM slot
-  WHERE ws = %(ws)s AND property = %(property)s AND value = u.value AND since <= %(t)s
+  (SELECT id FROM slot
+   WHERE ws = %(ws)s AND property = %(property)s AND value = u.value AND since <= %(t)s
+   ORDER BY id LIMIT %(limit)s)
   UNION
-  SELECT p.id FROM unnest(%(levels)s::bigint[], %(since)s::bigint[]) AS l (level, since)
-  CROSS JOIN LATERAL (
-    SELECT id FROM past
-    WHERE ws = %(ws)s AND property = %(property)s AND value = u.value AND level = l.level
-      AND since >= l.since AND since <= %(t)s AND until > %(t)s OFFSET 0
-  ) p
+  (SELECT p.id FROM unnest(%(levels)s::bigint[], %(since)s::bigint[]) AS l (level, since)
+   CROSS JOIN LATERAL (
+     SELECT id FROM past
+     WHERE ws = %(ws)s AND property = %(property)s AND value = u.value AND level = l.level
+       AND since >= l.since AND since <= %(t)s AND until > %(t)s OFFSET 0
+   ) p
+   ORDER BY p.id LIMIT %(limit)s)
   ORDER BY id LIMIT %(limit)s
 ) s
 ORDER BY s.id

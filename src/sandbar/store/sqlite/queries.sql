@@ -80,6 +80,16 @@ ORDER BY id
 -- name: holders
 SELECT id FROM slot WHERE ws = ? AND property = ? AND value = ? ORDER BY id LIMIT ?
 
+-- name: holders_as_of
+SELECT id FROM (SELECT id FROM slot
+  WHERE ws = ?1 AND property = ?2 AND value = ?3 AND since <= ?4 ORDER BY id LIMIT ?6)
+UNION
+SELECT id FROM (SELECT p.id AS id FROM json_each(?5) l CROSS JOIN past p
+  ON p.ws = ?1 AND p.property = ?2 AND p.value = ?3
+  AND p.level = l.value ->> 0 AND p.since >= l.value ->> 1 AND p.since <= ?4 AND p.until > ?4
+  ORDER BY p.id LIMIT ?6)
+ORDER BY id LIMIT ?6
+
 -- name: referrers
 SELECT property, id FROM slot
 WHERE ws = ?1 AND property IN (SELECT value FROM json_each(?2)) AND value = ?3

@@ -94,13 +94,16 @@ class SqliteReads:
         self, property: int, keys: Sequence[Key], limit: int, as_of: int | None = None
     ) -> dict[Key, list[int]]:
         """For each key the ids of the first who hold it."""
+        query = QUERIES.holders
+        after: tuple[int | str, ...] = (limit,)
         if as_of is not None:
-            return {key: self.find_as_of(property, key, as_of)[:limit] for key in keys}
+            levels = msgspec.json.encode(levels_at(as_of, self.state.t)).decode()
+            query, after = QUERIES.holders_as_of, (as_of, levels, limit)
         found = {}
         with translated():
             for key in keys:
-                bindings = (self._ws, property, key, limit)
-                found[key] = [id for (id,) in self._connection.execute(QUERIES.holders, bindings)]
+                bindings = (self._ws, property, key, *after)
+                found[key] = [id for (id,) in self._connection.execute(query, bindings)]
         return found
 
     def referrers(self, key: Key, properties: Sequence[int], limit: int) -> list[tuple[int, int]]:

@@ -252,8 +252,12 @@ class SqliteStore(OpenStore):
             connection.close()
 
     def _drop_readers(self) -> None:
-        while self._readers:
-            self._readers.pop().close()
+        while True:
+            try:
+                connection = self._readers.pop()
+            except IndexError:  # perhaps another thread was quicker
+                return
+            connection.close()
 
 
 def _head_and_row(columns: Any) -> tuple[Head, Row | None]:
