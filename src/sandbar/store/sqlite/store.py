@@ -173,12 +173,11 @@ class SqliteStore(OpenStore):
             self._require_open()
             return scrub(self._file)
         except Problem as problem:
-            # What was erased is committed: whoever asks for more is not told that it failed.
+            # What was erased is committed: whoever asks for more is not told that it failed. Others
+            # keep the file busy, or it cannot be opened; the next purge makes up for it.
             if not isinstance(problem, Unavailable):
                 log_fault("store.scrub-failed", problem)
-            return (
-                False  # others keep it busy, or it cannot be opened: the next one makes up for it
-            )
+            return False
 
     def _let_go(self) -> None:
         self.jobs.close()
