@@ -5,7 +5,7 @@
         ...                  # reads, scans and waits end with Interrupted when it is over
     patience.cancel()        # from any thread
 
-A write that has begun is never interrupted: half of it cannot be kept, and its outcome is owed.
+A write is interrupted only while it is planned: once its first row is written, its outcome is owed.
 """
 
 from __future__ import annotations

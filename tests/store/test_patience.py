@@ -315,8 +315,8 @@ def test_a_write_that_fails_after_the_deadline_says_how(store: Store, ws: int) -
         store.submit(ws, failing).result()
 
 
-def test_the_writer_is_never_hurried(store: Store, ws: int) -> None:
-    """Its reads run to their end, however little patience is left to whoever asked."""
+def test_no_statement_of_the_writer_is_interrupted(store: Store, ws: int) -> None:
+    """Only planning ends with the caller's patience: an interrupted statement can undo a batch."""
     for n in range(50):
         create(store, ws, (1, b"%d" % n))
     seen: list[Patience | None] = []
@@ -329,7 +329,23 @@ def test_the_writer_is_never_hurried(store: Store, ws: int) -> None:
 
     with limited(patience):
         assert store.submit(ws, reading, alone=True).result() == 50
-    assert seen == [None]
+    assert seen == [patience]
+
+
+def test_planning_ends_with_the_patience_of_its_caller(store: Store, ws: int) -> None:
+    """What it has collected is not written, and the next write finds the writer free."""
+    patience = Patience(0.2)
+
+    def planning(tx: Transaction) -> None:
+        creating()(tx)
+        while True:
+            check()
+
+    with pytest.raises(Interrupted) as refused, limited(patience):
+        store.submit(ws, planning).result()
+    assert refused.value.code == "request.deadline"
+    assert store.head(ws).t == 0
+    create(store, ws)
 
 
 # --- patience itself -------------------------------------------------------------------------

@@ -311,24 +311,6 @@ def test_a_closed_store_appends_no_more(place: Place) -> None:
 # --- SQLite ----------------------------------------------------------------------------------
 
 
-def test_at_once_is_only_when_nobody_else_writes(sqlite_place: Place) -> None:
-    store, beside = sqlite_place.open(), apsw.Connection(sqlite_place.address)
-    ws = new_workspace(store)
-    mine = note(ws)
-    gate = Gate(store, ws)  # our own writer
-    assert not store.trail.append_at_once([mine])
-    gate.open()
-    gate.future.result(WAIT_S)
-    beside.execute("BEGIN IMMEDIATE")  # another process
-    assert not store.trail.append_at_once([mine])
-    assert (mine.is_kept, mine.number) == (False, None)
-    beside.execute("COMMIT")
-    assert store.trail.append_at_once([mine])
-    assert store.trail.append_at_once([mine]), "there is nothing left to do"
-    assert (mine.is_kept, ids(store, ws)) == (True, ["r"])
-    beside.close()
-
-
 def test_an_append_waits_for_whoever_writes(sqlite_place: Place) -> None:
     store = sqlite_place.open()
     ws = new_workspace(store)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import resource
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -27,6 +29,8 @@ from sandbar.verbs import project_home
 _STREAMS_END_S = 3
 # Longer than proxies keep theirs, so that it is they who hang up, never in mid-request.
 _KEEP_ALIVE_S = 75
+# How long one thread may go on while another wants its turn; 5 ms by default.
+_SWITCH_S = 0.0005
 # Files that are open besides connections: the database, its readers, the log.
 _OTHER_FILES = 256
 
@@ -84,8 +88,21 @@ def run_server(settings: Settings, greeting: Greeting) -> None:
             say(lines)
             log.info("ready", url=url, workspace=settings.workspace)
 
+        _give_way_often()
         _Server(config, ready).run(sockets=[listening])
     log.info("stopped")
+
+
+def _give_way_often() -> None:
+    """Let no thread that computes keep the event loop waiting.
+
+    A thread holds the interpreter for a whole interval when another asks for it, and answering one
+    request asks about ten times. What was loaded at the start is never garbage: looking through it
+    again and again is what would stop all threads for tens of milliseconds.
+    """
+    sys.setswitchinterval(_SWITCH_S)
+    gc.collect()
+    gc.freeze()
 
 
 def _connections_max() -> int:

@@ -19,6 +19,7 @@ from sandbar.model.forms import set_aside
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class
 from sandbar.model.unit import Unit
+from sandbar.patience import check as check_patience
 
 
 def check_touched(unit: Unit) -> list[tuple[int, Finding]]:
@@ -32,6 +33,7 @@ def check_drafts(unit: Unit, ids: Iterable[int]) -> list[tuple[int, Finding]]:
     findings: list[tuple[int, Finding]] = []
     drafts, class_of_id = unit.drafts, unit.schema.class_of_id
     for id in sorted(ids):
+        check_patience()
         draft = drafts[id]
         cls = class_of_id(draft.class_id)
         if draft.doc is not None and cls is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from sandbar.errors import Incorrect, Problem
+from sandbar.errors import Incorrect, Interrupted, Problem
 
 FINDINGS_MAX = 100  # of one request; whoever has that many mends some and tries again
 SUGGESTIONS_MAX = 5  # of one request: comparing names is slow, and a caller reads the first few
@@ -60,6 +60,8 @@ class Findings:
 
     def note(self, problem: Problem, slot: str | None = None, at: int | None = None) -> None:
         """A problem met while looking at one slot, or at one of several operations."""
+        if isinstance(problem, Interrupted):
+            raise problem  # this says nothing of what was asked for
         if not self.is_full:
             late = problem.late_hint
             hint = self.hint(late if isinstance(late, Suggestion) else problem.hint)

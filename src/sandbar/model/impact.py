@@ -33,6 +33,7 @@ from sandbar.model.properties import Property
 from sandbar.model.schema import Class
 from sandbar.model.unit import Unit
 from sandbar.model.words import entity_words
+from sandbar.patience import check as check_patience
 from sandbar.store.rows import Row
 from sandbar.store.scan import Equals, Position, Scan
 
@@ -132,6 +133,7 @@ def report_on(
     broken = 0
     for item in affected:
         for row in to_check(item):
+            check_patience()
             findings = _findings(unit, item, row, read_doc(row.doc))
             broken += bool(findings)
             if findings and len(report) < SHOWN_MAX:

@@ -38,6 +38,7 @@ from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
 from sandbar.model.values.refusals import quoted
 from sandbar.model.values.scalars import decode_ref
+from sandbar.patience import check as check_patience
 from sandbar.store.pieces import Pair
 from sandbar.store.plan import Transaction
 from sandbar.store.wanted import Wanted
@@ -74,6 +75,7 @@ class Unit:
         self._remember(id)
         draft = self.drafts.get(id)
         if draft is None:
+            check_patience()
             row = self.tx.entity(id)
             if row is None:
                 return None
@@ -212,6 +214,7 @@ class Unit:
         return self._begin(Draft(id, cls.id, before, old, {}))
 
     def _begin(self, draft: Draft) -> Draft:
+        check_patience()
         id = draft.id
         if self._undo is not None:
             self._remember(id)

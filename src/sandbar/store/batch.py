@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from sandbar import clock
 from sandbar.errors import Fault, Interrupted, Problem, Unavailable
 from sandbar.faults import log_fault
+from sandbar.patience import Patience, limited
 from sandbar.store.answer import Answer, resolve_all
 from sandbar.store.numbering import Outcome, Ride
 from sandbar.store.plan import Base, Plan, Transaction
@@ -67,7 +68,8 @@ class Item:
     """One queued transaction and the future of whoever waits for it."""
 
     __slots__ = (
-        "alone", "deadline_s", "error", "future", "is_doubtful", "ride", "value", "wanted", "work",
+        "alone", "deadline_s", "error", "future", "is_doubtful", "patience", "ride", "value",
+        "wanted", "work",
     )  # fmt: skip
 
     def __init__(
@@ -78,13 +80,18 @@ class Item:
         alone: bool,
         deadline_s: float | None,
         ride: Ride | None = None,
+        patience: Patience | None = None,
     ) -> None:
-        """`ride` is the note that this write keeps, if it writes anything."""
+        """`ride` is the note that this write keeps, if it writes anything.
+
+        `patience` ends its planning; once its rows are written, nothing does.
+        """
         self.work = work
         self.wanted = wanted
         self.alone = alone
         self.deadline_s = deadline_s
         self.ride = ride
+        self.patience = patience
         self.future: Answer[Any] = Answer()
         self.value: Any = None
         self.error: BaseException | None = None
@@ -205,7 +212,8 @@ def _plan_items(
         tx = Transaction(plan, session, alone=alone, ride=item.ride)
         enter(tx)
         try:
-            item.value = item.work(tx)
+            with limited(item.patience):
+                item.value = item.work(tx)
             tx.finish()
             if item.ride is not None and _has_written(tx, plan):
                 row = item.ride.begin()

@@ -35,6 +35,7 @@ class Outcome(Enum):
     LOST = "it certainly is not"
     TAKEN = "nor will it ever be: a row of somebody else's has its number"
     DOUBTFUL = "nobody can say"
+    ASIDE = "it is safe, and not in the table yet"
 
 
 class _Count:
@@ -75,6 +76,9 @@ class Numbers:
             count = self._counts[note.ws]
             assert note.number is not None
             n = note.number[1]
+            if outcome is Outcome.ASIDE:
+                note.is_kept = True
+                return  # until it arrives in the table, its number is not settled
             if outcome is Outcome.KEPT:
                 note.is_kept = True
             elif outcome is Outcome.DOUBTFUL:
@@ -86,6 +90,22 @@ class Numbers:
                 del count.writing[n]
                 if not note.is_kept and n not in count.doubtful:
                     note.number = None  # it stays unused
+
+    def arrived(self, ws: int, n: int) -> None:
+        """A row that was put aside is in the table now."""
+        with self._lock:
+            count = self._counts[ws]
+            count.writing[n] -= 1
+            if count.writing[n] == 0:
+                del count.writing[n]
+
+    def draw(self, ws: int) -> int:
+        """A new number for a row whose own cannot be used any more; `arrived` has to follow."""
+        with self._lock:
+            count = self._counts.setdefault(ws, _Count())
+            count.last += 1
+            count.writing[count.last] = 1
+            return count.last
 
     def settled(self, ws: int) -> int:
         """Every number up to this one has a row, or never will."""

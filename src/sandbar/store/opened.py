@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from sandbar.errors import Unavailable
 from sandbar.patience import check as check_patience
+from sandbar.patience import current
 from sandbar.store.answer import Answer
 from sandbar.store.api import NOTHING_WANTED, Wanted
 from sandbar.store.batch import Item
@@ -59,7 +60,7 @@ class OpenStore(ABC):
         check_patience()
         note = current_note()
         ride = None if note is None or note.ws != ws else Ride(self._numbers, note)
-        item = Item(work, wanted, alone=alone, deadline_s=deadline_s, ride=ride)
+        item = Item(work, wanted, alone=alone, deadline_s=deadline_s, ride=ride, patience=current())
         self._writer.submit(ws, item)
         return item.future
 

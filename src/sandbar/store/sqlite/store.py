@@ -7,7 +7,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import apsw
@@ -65,6 +65,8 @@ class SqliteStore(OpenStore):
                 yields=True,
                 poll_s=_POLL_S,
             )
+            with suppress(Unavailable):  # the file is busy: a server's sealer looks again
+                self.trail.bring_in()
         except BaseException:
             unlock(self._server_lock)
             raise

@@ -1,7 +1,8 @@
 """The audit in a SQLite file, and when keys were last used.
 
-Rows come by two ways: with the batch of whoever wrote, or over a connection of their own that
-waits for no disk. Within a process, all who write take turns by a lock, so that nobody has to ask
+Rows come by three ways: with the batch that they tell of; over a connection of their own that waits
+for no disk; or, while others write, by a file beside the database (`aside.py`), so that no reader
+waits for a writer. Within a process, all who write take turns by a lock, so that nobody has to ask
 SQLite for its own in vain.
 """
 
@@ -11,7 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -20,6 +21,7 @@ from sandbar.faults import log_fault
 from sandbar.store.numbering import Numbers, NumberTaken, Outcome, number_taken, strangers
 from sandbar.store.plan import Plan
 from sandbar.store.queries import load_queries
+from sandbar.store.sqlite.aside import Aside, AsideRow, Left, left_by_others
 from sandbar.store.sqlite.connection import (
     begin_writing,
     open_appender,
@@ -38,6 +40,16 @@ _LOG_BYTES_MAX = 4_000_000  # beyond this it is moved into the file
 _UNMOVED_ROWS_MAX = 400  # about as much, if each has come alone
 
 AllRows = Callable[[str, Any], list[Any]]
+
+
+class _Moving(NamedTuple):
+    """Rows that come from aside, and the numbers (with their workspaces) drawn for some of them."""
+
+    rows: Sequence[AsideRow]
+    drawn: list[tuple[int, int]]
+
+
+_NOTHING_MOVES = _Moving((), [])
 
 
 def apply_rides(connection: apsw.Connection, ws: int, plan: Plan) -> None:
@@ -83,6 +95,8 @@ class SqliteTrail:
         self._appending = Line(file, open_appender, require_open)
         self._sealing = Line(file, open_writer, require_open)
         self._unmoved = 0  # rows that were appended since somebody has looked after the log
+        self._aside = Aside(file.path, numbers.run)
+        self._aside_lock = threading.Lock()  # held for microseconds, also by an event loop
         self.run = numbers.run
 
     # --- appending ---------------------------------------------------------------------------
@@ -97,8 +111,11 @@ class SqliteTrail:
             self._checkpoint_besides()
 
     def append_at_once(self, notes: Sequence[Note]) -> bool:
-        """Commit them if the file is free this instant."""
+        """Commit them if the file is free this instant; else keep them beside it."""
         self._require_open()
+        return self._put_if_free(notes) or self._put_aside(notes)
+
+    def _put_if_free(self, notes: Sequence[Note]) -> bool:
         try:
             if not self._lock.acquire(blocking=False):
                 return False
@@ -126,9 +143,11 @@ class SqliteTrail:
     def _try_to_put(self, notes: Sequence[Note], begin: Callable[[apsw.Connection], None]) -> bool:
         begun: dict[Note, AuditRow] = {}
         taken: list[tuple[int, AuditRow]] = []
+        moving = _NOTHING_MOVES
         outcome = Outcome.LOST
         try:
             with self._appending.transaction(begin) as connection:
+                moving = self._move(connection)
                 for note in notes:
                     row = self._numbers.begin(note)
                     if row is not None:
@@ -136,15 +155,95 @@ class SqliteTrail:
                 taken = _put_rows(connection, [(note.ws, row) for note, row in begun.items()])
                 outcome = Outcome.DOUBTFUL  # as long as its COMMIT is not over
             outcome = Outcome.KEPT
+            self._have_moved(moving)
         except NotFree:
             return False
         finally:
+            self._end_drawn(moving)
             for note, row in begun.items():
                 is_taken = (note.ws, row) in taken
                 self._numbers.end(note, Outcome.TAKEN if is_taken else outcome)
         if taken:
             raise number_taken()
         return True
+
+    # --- aside -------------------------------------------------------------------------------
+
+    def _put_aside(self, notes: Sequence[Note]) -> bool:
+        """Keep rows beside the file, which somebody else writes to just now."""
+        epochs = {ws: self._epoch(ws) for ws in {note.ws for note in notes}}
+        if None in epochs.values():
+            return False
+        with self._aside_lock:
+            begun: dict[Note, AuditRow] = {}
+            outcome = Outcome.LOST
+            try:
+                for note in notes:
+                    row = self._numbers.begin(note)
+                    if row is not None:
+                        begun[note] = row
+                self._file.require()
+                rows = [AsideRow(note.ws, epochs[note.ws] or 0, row) for note, row in begun.items()]
+                if self._aside.put(rows):
+                    outcome = Outcome.ASIDE
+            finally:
+                for note in begun:
+                    self._numbers.end(note, outcome)
+        return outcome is Outcome.ASIDE or not begun
+
+    def _epoch(self, ws: int) -> int | None:
+        found = self._all_rows(_Q.epoch, (ws,))
+        return int(found[0][0]) if found else None
+
+    def _move(self, connection: apsw.Connection) -> _Moving:
+        """Write the rows that wait aside to the table; they go on waiting until the commit."""
+        if not self._aside.waiting:
+            return _NOTHING_MOVES
+        with self._aside_lock:
+            rows = list(self._aside.waiting)
+        return self._take_in(connection, rows)
+
+    def _have_moved(self, moving: _Moving) -> None:
+        if moving.rows:
+            with self._aside_lock:
+                self._aside.moved(len(moving.rows))
+            for ws, _, row in moving.rows:
+                self._numbers.arrived(ws, row.n)
+
+    def _take_in(self, connection: apsw.Connection, rows: Sequence[AsideRow]) -> _Moving:
+        """Write rows that were put aside; of a run that was sealed meanwhile, under our numbers."""
+        moving = _Moving(rows, [])
+        for ws, epoch, row in rows:
+            if connection.execute(_Q.epoch, (ws,)).get != epoch:
+                continue  # of a workspace that is gone, or of a file that had this name before
+            if connection.execute(_Q.last_sealed, (ws, row.run)).get >= row.n:
+                moving.drawn.append((ws, self._numbers.draw(ws)))
+                row = row._replace(run=self.run, n=moving.drawn[-1][1])
+            connection.execute(_Q.put_audit, (ws, *row))
+        return moving
+
+    def _end_drawn(self, moving: _Moving) -> None:
+        """The numbers that were drawn have their rows, or never will."""
+        for ws, n in moving.drawn:
+            self._numbers.arrived(ws, n)
+
+    def bring_in(self) -> None:
+        """Move what waits aside into the table: our own rows, and those of runs that are over."""
+        self._refuse_wrong_place()
+        if self._aside.waiting:
+            with self._lock:
+                self._put((), begin_writing)
+        for left in left_by_others(self._file.path):
+            self._adopt(left)
+
+    def _adopt(self, left: Left) -> None:
+        rows, moving = left.rows(), _NOTHING_MOVES
+        try:
+            with self._lock, self._sealing.transaction() as connection:  # synced: the file goes
+                moving = self._take_in(connection, rows)
+        finally:
+            self._end_drawn(moving)
+        left.remove()
 
     # --- reading -----------------------------------------------------------------------------
 
@@ -179,15 +278,20 @@ class SqliteTrail:
 
     def run_ends(self, ws: int, *, after: int, limit: int) -> list[RunEnd]:
         """The next runs that have rows, and how far each has got."""
+        self.bring_in()  # a run that is judged by its rows must have all of them
         found = self._all_rows(_Q.run_ends, {"ws": ws, "after": after, "limit": limit})
         return [RunEnd(*columns) for columns in found]
 
     def settled_n(self, ws: int) -> int:
         """Up to where this run's numbers are settled."""
+        if self._aside.waiting:
+            self.bring_in()
         return self._numbers.settled(ws)
 
     def end_run(self) -> bool:
         """Give out no more numbers."""
+        if self._aside.waiting:
+            self.bring_in()
         return self._numbers.end_run()
 
     def workspaces_of_run(self) -> list[int]:
@@ -256,6 +360,7 @@ class SqliteTrail:
         with self._lock:
             self._appending.hang_up()
             self._sealing.hang_up()
+            self._aside.close()
 
     def _refuse_wrong_place(self) -> None:
         self._require_open()  # before the lock, which after a fork nobody might ever release

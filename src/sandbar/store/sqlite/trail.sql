@@ -5,6 +5,9 @@ INSERT INTO audit (ws, run, n, at_us, principal, key, surface, method, verb, is_
                    duration_us, request_id)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (ws, run, n) DO NOTHING
 
+-- name: epoch
+SELECT epoch FROM workspace WHERE ws = ? AND t >= 0
+
 -- name: rows
 SELECT run, n, at_us, principal, key, surface, method, verb, is_success, code, duration_us,
        request_id

@@ -1,0 +1,141 @@
+"""Rows of the audit that wait beside the file while somebody writes to it.
+
+SQLite has one lock for all who write, and a large transaction holds it for as long as it takes. The
+row of a read must be safe before its answer leaves, so without this file every reader would wait
+for every writer. A row that stands here survives the death of the process; it is moved into the
+table as soon as that is free, by this run or, if that was killed, by whichever opens the database
+next. Each run has a file of its own and holds it locked, which is how others know that it lives.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from sandbar.faults import log_fault
+from sandbar.store.trail import AuditRow
+
+ROWS_MAX = 20_000  # then whoever asks has to wait for the table after all
+_MARK = "-audit-"
+
+
+class AsideRow(NamedTuple):
+    """A row on its way; the epoch tells whether it belongs to the database that is found later."""
+
+    ws: int
+    epoch: int
+    row: AuditRow
+
+
+class Aside:
+    """The file of one run. It is made when it is first needed; used by one thread at a time."""
+
+    def __init__(self, database: str, run: int) -> None:
+        self._path = f"{database}{_MARK}{run}"
+        self._handle: int | None = None
+        self._written = 0  # rows in the file, those included that were moved since
+        self.waiting: list[AsideRow] = []
+
+    def put(self, rows: Sequence[AsideRow]) -> bool:
+        """Keep rows here; False, if there is no room or the disk does not take them."""
+        if self._written + len(rows) > ROWS_MAX:
+            return False
+        try:
+            if self._handle is None:
+                self._handle = _claimed(self._path)
+            text = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+            if os.write(self._handle, text) != len(text):
+                self._forget_torn()
+                return False
+        except OSError:
+            self._forget_torn()
+            return False
+        self._written += len(rows)
+        self.waiting.extend(rows)
+        return True
+
+    def moved(self, count: int) -> None:
+        """The first rows that wait are in the table now."""
+        del self.waiting[:count]
+        if not self.waiting and self._handle is not None:
+            os.ftruncate(self._handle, 0)
+            self._written = 0
+
+    def close(self) -> None:
+        """Let go of the file; with nothing in it, it is removed."""
+        if self._handle is None:
+            return
+        if not self.waiting:
+            os.unlink(self._path)
+        os.close(self._handle)
+        self._handle = None
+
+    def _forget_torn(self) -> None:
+        """Cut off half a line, so that the next one begins where a line begins."""
+        if self._handle is not None:
+            whole = b"".join(msgspec.json.encode(row) + b"\n" for row in self.waiting)
+            os.ftruncate(self._handle, 0)
+            self._written = 0
+            if whole and os.write(self._handle, whole) == len(whole):
+                self._written = len(self.waiting)
+
+
+def _claimed(path: str) -> int:
+    handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return handle
+
+
+class Left:
+    """The file of a run that is over, held so that nobody else takes it up."""
+
+    def __init__(self, path: Path, handle: int) -> None:
+        self._path = path
+        self._handle = handle
+
+    def rows(self) -> list[AsideRow]:
+        """What it holds; a line that a kill cut short was never acknowledged."""
+        lines = self._path.read_bytes().split(b"\n")[:-1]
+        try:
+            return [msgspec.json.decode(line, type=AsideRow) for line in lines]
+        except msgspec.MsgspecError as error:
+            # A power cut may have left anything here, and may lose rows of reads: docs/audit.md.
+            log_fault("audit.aside-damaged", error)
+            return []
+
+    def remove(self) -> None:
+        """Its rows are in the table."""
+        os.unlink(self._path)
+
+    def close(self) -> None:
+        """Let go of it."""
+        os.close(self._handle)
+
+
+def left_by_others(database: str) -> Iterator[Left]:
+    """The files of runs that are over, one after the other."""
+    whole = Path(database)
+    for path in sorted(whole.parent.glob(f"{glob_safe(whole.name)}{_MARK}*")):
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue  # another was quicker
+        left = Left(path, handle)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.exists(path):
+                yield left
+        except BlockingIOError:
+            continue  # its run lives
+        finally:
+            left.close()
+
+
+def glob_safe(name: str) -> str:
+    """A name in which a pattern finds nothing but itself."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)

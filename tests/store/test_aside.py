@@ -1,0 +1,202 @@
+"""Rows of the audit that wait beside a SQLite file while somebody writes to it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import apsw
+import pytest
+
+from sandbar.audit import verify
+from sandbar.audit.sealing import Sealer
+from sandbar.store.sqlite import aside
+from sandbar.store.sqlite.store import SqliteStore
+from tests.forked import Forked
+from tests.store.conftest import Place, new_workspace
+from tests.store.noting import ids, note
+from tests.store.writing import WAIT_S, Gate, create
+
+
+def files_beside(address: str) -> list[Path]:
+    path = Path(address)
+    return list(path.parent.glob(f"{path.name}-audit-*"))
+
+
+def test_a_row_waits_aside_while_our_own_writer_works(sqlite_place: Place) -> None:
+    store = sqlite_place.open()
+    ws = new_workspace(store)
+    gate = Gate(store, ws)
+    mine = note(ws)
+    assert store.trail.append_at_once([mine])
+    assert (mine.is_kept, ids(store, ws)) == (True, [])
+    assert store.trail.append_at_once([mine]), "there is nothing left to do"
+    gate.open()
+    gate.future.result(WAIT_S)
+    assert store.trail.append_at_once([note(ws, "s")])
+    assert ids(store, ws) == ["r", "s"]
+
+
+def test_a_row_waits_aside_while_another_process_writes(sqlite_place: Place) -> None:
+    store, beside = sqlite_place.open(), apsw.Connection(sqlite_place.address)
+    ws = new_workspace(store)
+    beside.execute("BEGIN IMMEDIATE")
+    assert store.trail.append_at_once([note(ws, "1"), note(ws, "2")])
+    assert store.trail.append_at_once([note(ws, "3")])
+    (file,) = files_beside(sqlite_place.address)
+    assert file.stat().st_mode & 0o777 == 0o600
+    beside.execute("COMMIT")
+    beside.close()
+    assert store.trail.settled_n(ws) == 3, "asked by the sealer, which needs them in the table"
+    assert ids(store, ws) == ["1", "2", "3"]
+    assert file.stat().st_size == 0
+    store.close()
+    assert not files_beside(sqlite_place.address)
+
+
+def test_a_number_aside_is_not_settled(sqlite_place: Place) -> None:
+    """A seal over a row that is not in the table yet would call it an intruder later."""
+    store, beside = SqliteStore(sqlite_place.address), apsw.Connection(sqlite_place.address)
+    ws = new_workspace(store)
+    beside.execute("BEGIN IMMEDIATE")
+    assert store.trail.append_at_once([note(ws)])
+    assert store._numbers.settled(ws) == 0
+    beside.execute("COMMIT")
+    beside.close()
+    assert store.trail.settled_n(ws) == 1
+    store.close()
+
+
+def _die_with_rows_aside(path: str) -> None:
+    store = SqliteStore(path)
+    ws = store.workspace("shop")
+    assert ws is not None
+    store.trail.append([note(ws, "before")])
+    beside = apsw.Connection(path)
+    beside.execute("BEGIN IMMEDIATE")
+    assert store.trail.append_at_once([note(ws, "aside")])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _killed(path: str) -> None:
+    """Make a database whose last program was killed with a row aside."""
+    store = SqliteStore(path)
+    store.create_workspace("shop")
+    store.close()
+    assert Forked(_die_with_rows_aside, path).wait(WAIT_S) == -signal.SIGKILL
+
+
+def test_rows_aside_survive_a_kill(tmp_path: Path) -> None:
+    path = str(tmp_path / "k.db")
+    _killed(path)
+    (file,) = files_beside(path)
+    with file.open("ab") as torn:
+        torn.write(b"[1,2,[half a li")  # what a kill cut short was never acknowledged
+    store = SqliteStore(path)
+    ws = store.workspace("shop")
+    assert ws is not None
+    assert set(ids(store, ws)) == {"before", "aside"}
+    assert not files_beside(path)
+    store.close()
+
+
+def test_the_file_of_a_run_that_lives_is_left_to_it(sqlite_place: Place) -> None:
+    store, beside = sqlite_place.open(), apsw.Connection(sqlite_place.address)
+    ws = new_workspace(store)
+    beside.execute("BEGIN IMMEDIATE")
+    assert store.trail.append_at_once([note(ws)])
+    beside.execute("COMMIT")
+    beside.close()
+    another = SqliteStore(sqlite_place.address)
+    assert ids(another, ws) == []
+    assert files_beside(sqlite_place.address)
+    another.close()
+    assert store.trail.settled_n(ws) == 1
+
+
+def test_rows_of_a_run_that_was_sealed_meanwhile_get_new_numbers(tmp_path: Path) -> None:
+    path = str(tmp_path / "s.db")
+    _killed(path)
+    (file,) = files_beside(path)
+    hidden = file.rename(tmp_path / "hidden")
+    store = SqliteStore(path)
+    ws = store.workspace("shop")
+    assert ws is not None
+    ((run, _, _),) = store.trail.runs(ws)
+    store.trail.append([note(ws, "now")])
+    connection = apsw.Connection(path)  # a row that follows the one aside, and is sealed
+    connection.execute(
+        "INSERT INTO audit SELECT ws, run, n + 2, at_us, principal, key, surface, method, verb,"
+        " is_success, code, duration_us, 'after' FROM audit WHERE run = ?",
+        (run,),
+    )
+    connection.close()
+    sealer = Sealer(store, lambda: None, adopt_after_s=-1)
+    sealer.adopt()
+    sealer.adopt()
+    hidden.rename(file)
+    store.trail.bring_in()
+    sealer.seal_own()
+    assert set(ids(store, ws)) == {"after", "aside", "before", "now"}
+    assert verify(store.trail, ws).is_intact
+    store.close()
+
+
+def test_rows_of_another_database_of_that_name_are_not_taken_in(tmp_path: Path) -> None:
+    path = str(tmp_path / "o.db")
+    _killed(path)
+    for part in ("", "-wal", "-shm"):
+        Path(path + part).unlink(missing_ok=True)
+    store = SqliteStore(path)
+    ws = store.create_workspace("shop")
+    store.trail.bring_in()
+    assert ids(store, ws) == []
+    store.close()
+
+
+def test_a_damaged_file_keeps_nobody_from_the_database(tmp_path: Path) -> None:
+    path = str(tmp_path / "d.db")
+    SqliteStore(path).close()
+    (tmp_path / "d.db-audit-1").write_bytes(b"\0\0\0\n")
+    SqliteStore(path).close()
+    assert not files_beside(path)
+
+
+def test_too_many_rows_aside_have_to_wait_for_the_table(
+    sqlite_place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aside, "ROWS_MAX", 3)
+    store, beside = sqlite_place.open(), apsw.Connection(sqlite_place.address)
+    ws = new_workspace(store)
+    beside.execute("BEGIN IMMEDIATE")
+    kept = [store.trail.append_at_once([note(ws, str(n))]) for n in range(5)]
+    assert kept == [True, True, True, False, False]
+    beside.execute("COMMIT")
+    beside.close()
+    assert store.trail.append_at_once([note(ws, "5")])
+    assert ids(store, ws) == ["0", "1", "2", "5"]
+    create(store, ws)
+
+
+def test_a_disk_that_takes_no_row_aside_is_no_loss(
+    sqlite_place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row is not called kept: its request waits for the table, or is refused."""
+    store, beside = sqlite_place.open(), apsw.Connection(sqlite_place.address)
+    ws = new_workspace(store)
+    beside.execute("BEGIN IMMEDIATE")
+    mine = note(ws)
+
+    def full(handle: int, text: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    assert not store.trail.append_at_once([mine])
+    assert (mine.is_kept, mine.number) == (False, None)
+    monkeypatch.undo()
+    assert store.trail.append_at_once([mine])
+    beside.execute("COMMIT")
+    beside.close()
+    assert store.trail.settled_n(ws) >= 1
+    assert ids(store, ws) == ["r"]
