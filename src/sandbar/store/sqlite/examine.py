@@ -31,7 +31,7 @@ def examine(path: str, workspace: str) -> Examination:
     finally:
         connection.close()
     lock = Path(f"{whole}{CLAIM}")
-    is_served = _is_claimed(lock)
+    is_served = is_claimed(whole)
     return Examination(
         f"SQLite {apsw.sqlite_lib_version()}",
         number,
@@ -45,15 +45,15 @@ def examine(path: str, workspace: str) -> Examination:
 
 def home_of_server(path: str) -> str | None:
     """The workspace that the server of a file is at home in; None if none runs."""
-    lock = Path(f"{path}{CLAIM}")
-    if not _is_claimed(lock):
+    if not is_claimed(path):
         return None
-    return lock.read_bytes().decode("utf-8", "surrogatepass") or None
+    return Path(f"{path}{CLAIM}").read_bytes().decode("utf-8", "surrogatepass") or None
 
 
-def _is_claimed(lock: Path) -> bool:
+def is_claimed(path: str) -> bool:
+    """Whether a server serves this file."""
     try:
-        handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(f"{path}{CLAIM}", os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
