@@ -7,15 +7,29 @@ from __future__ import annotations
 
 from typing import Literal
 
-from sandbar.errors import Forbidden, Incorrect
+from sandbar import clock
+from sandbar.errors import Forbidden, Incorrect, NotFound
 from sandbar.model import core
 from sandbar.model.deletion import delete_entity
 from sandbar.model.impact import conclude
 from sandbar.model.perform import evolve
 from sandbar.model.restoring import named_ever, purged, unknown
+from sandbar.model.results import Receipt
 from sandbar.model.unit import Unit
+from sandbar.store.api import Store, Version
+from sandbar.store.owed import SCRUB
 
 PurgeMode = Literal["refuse", "detach"]
+
+
+class PurgedBefore(NotFound):
+    """The entity was purged already; the receipt is that of then."""
+
+    def __init__(self, id: int, mark: Version, epoch: int) -> None:
+        problem = purged(id)
+        super().__init__(problem.code, problem.message, hint=problem.hint)
+        self.id = id
+        self.receipt = Receipt(mark.t, clock.instant_text(mark.instant_us), epoch)
 
 
 def check_mode(mode: object) -> None:
@@ -38,13 +52,18 @@ def purge_entity(unit: Unit, given: object, mode: PurgeMode) -> list[int]:
         if end is None:
             raise unknown(id)
         if end.is_purge:
-            raise purged(id)
+            raise PurgedBefore(id, end, unit.tx.epoch)
         _refuse_metamodel(unit, id, end.cls)
         gone = [id]
     conclude(unit)
     for id in gone:
         unit.tx.erase(id)
     return gone
+
+
+def owes_scrub(store: Store, ws: int) -> bool:
+    """Whether bytes of what was purged may still linger."""
+    return any(duty.ws == ws and duty.duty == SCRUB for duty in store.owed.duties())
 
 
 def _refuse_metamodel(unit: Unit, id: int, class_id: int) -> None:
