@@ -10,6 +10,7 @@ import os
 import signal
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import apsw
 
@@ -30,6 +31,7 @@ class Fate:
         self._at = at
         self._inside = inside
         self._seen: int | None = None  # None: nothing is committed yet
+        self._inched = 0
 
     def step(self, cursor: apsw.Cursor, statement: str, bindings: Any) -> bool:
         """One more statement is about to run."""
@@ -59,7 +61,7 @@ class Fate:
             _die()
 
     def _inch(self, most: int) -> bool:
-        self._inched = getattr(self, "_inched", 0) + 1
+        self._inched += 1
         if self._inched > most:
             _die()
         return False
@@ -78,8 +80,8 @@ def run(path: str, what: str, at: int | None, inside: int | None = None) -> None
         sandbar.open(path).close()
         return
     with open_database(path, HOME) as db:
-        SqliteSession.commit = fate.after(SqliteSession.commit)  # type: ignore[method-assign]
-        File.commit = fate.after(File.commit)  # type: ignore[method-assign]
+        patch.object(SqliteSession, "commit", fate.after(SqliteSession.commit)).start()
+        patch.object(File, "commit", fate.after(File.commit)).start()
         if what == "purge":
             db.purge(VICTIM)
         else:
@@ -96,5 +98,5 @@ def purge_and_say(path: str, out: str) -> None:
             file.write("committed")
 
     with open_database(path, HOME) as db:
-        SqliteSession.commit = committing  # type: ignore[method-assign]
+        patch.object(SqliteSession, "commit", committing).start()
         db.purge(VICTIM)

@@ -13,7 +13,6 @@ from sandbar.faults import log_fault
 from sandbar.model import Workspace
 from sandbar.patience import Patience, limited
 from sandbar.store.api import Duty, Store
-from sandbar.store.owed import SCRUB
 
 LOOK_EVERY_S = 5.0
 
@@ -52,7 +51,7 @@ class Caretaker:
             self._patience.check()
 
     def _do(self, duty: Duty) -> None:
-        if duty.duty == SCRUB:
+        if duty.is_scrub:
             self._store.scrub()  # which notes by itself what came of it
             return
         try:

@@ -17,7 +17,6 @@ from sandbar.model.restoring import named_ever, purged, unknown
 from sandbar.model.results import Receipt
 from sandbar.model.unit import Unit
 from sandbar.store.api import Store, Version
-from sandbar.store.owed import SCRUB
 
 PurgeMode = Literal["refuse", "detach"]
 
@@ -63,7 +62,7 @@ def purge_entity(unit: Unit, given: object, mode: PurgeMode) -> list[int]:
 
 def owes_scrub(store: Store, ws: int) -> bool:
     """Whether bytes of what was purged may still linger."""
-    return any(duty.ws == ws and duty.duty == SCRUB for duty in store.owed.duties())
+    return any(duty.ws == ws and duty.is_scrub for duty in store.owed.duties())
 
 
 def _refuse_metamodel(unit: Unit, id: int, class_id: int) -> None:

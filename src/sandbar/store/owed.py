@@ -25,6 +25,11 @@ class Duty(NamedTuple):
     since_us: int
     tries: int
 
+    @property
+    def is_scrub(self) -> bool:
+        """Whether erased bytes are to be overwritten."""
+        return self.duty == SCRUB
+
 
 class Owed(Protocol):
     """The duties of all workspaces of a database."""

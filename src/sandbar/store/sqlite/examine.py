@@ -12,6 +12,7 @@ import apsw
 from sandbar.store.examined import Examination
 from sandbar.store.migrate import migrations_of
 from sandbar.store.sqlite.connection import open_reader, translated
+from sandbar.store.sqlite.owed import duties_of
 from sandbar.store.sqlite.reads import QUERIES
 from sandbar.store.sqlite.upgrade import PACKAGE, migration_number
 
@@ -28,6 +29,8 @@ def examine(path: str, workspace: str) -> Examination:
             number = migration_number(connection)
             rows = connection.execute(QUERIES.workspaces).fetchall() if number else []
             names = tuple(str(name) for _, name in rows)
+            known = len(migrations_of(PACKAGE))
+            owed = duties_of(connection) if number == known else ()
     finally:
         connection.close()
     lock = Path(f"{whole}{CLAIM}")
@@ -35,11 +38,12 @@ def examine(path: str, workspace: str) -> Examination:
     return Examination(
         f"SQLite {apsw.sqlite_lib_version()}",
         number,
-        len(migrations_of(PACKAGE)),
+        known,
         has_workspace=workspace in names,
         workspaces=names,
         is_served=is_served,
         server_pid=_holder(lock) if is_served else None,
+        owed=owed,
     )
 
 

@@ -32,6 +32,12 @@ def owe_scrub(connection: apsw.Connection, ws: int, t: int) -> None:
     connection.execute(_Q.owe, (ws, SCRUB, t, clock.now_us()))
 
 
+def duties_of(connection: apsw.Connection) -> tuple[Duty, ...]:
+    """All that a file owes, oldest first."""
+    rows: list[Any] = connection.execute(_Q.duties).fetchall()
+    return tuple(Duty(*row) for row in rows)
+
+
 class SqliteOwed:
     """The duties of all workspaces of a file."""
 
