@@ -1,8 +1,9 @@
 """Killed between a commit and what has to follow it: the follow-up is made up for.
 
-Of the other follow-ups: the search index of a restored database `backup/test_kills.py`, files of a
-project `projects/test_killed.py`, files of a watched folder `watch/test_placing.py`, the audit's
-rows and seals `fault/test_audit_kills.py`.
+Here: what was erased is overwritten, and the search index is built. Elsewhere: files of a project
+(`projects/test_killed.py`), files of a watched folder (`watch/test_life.py` and `test_placing.py`),
+seals of the audit (`audit/test_sealing.py`), jobs of processes (`fault/test_workflow_kills.py`),
+backups and restores (`backup/test_kills.py`), news (`notify/test_postgres_notices.py`).
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ import random
 import shutil
 import time
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 
 import apsw
+import psycopg
 import pytest
 
 import sandbar
 from sandbar.database import open_database
 from sandbar.errors import NotFound
 from tests.conftest import Say
-from tests.fault.purging import HOME, OTHER, VICTIM
+from tests.fault.duties import HOME, OTHER, ROWS_PER_STEP, VICTIM
 from tests.fault.zygote import Zygote
 
 WORDS = (b"ZANZIBAR", b"anzibar", b"mercury", b"quixotic")
@@ -92,7 +95,7 @@ def kill_at_every_step(
     """One file for each step at which its process was killed, and how many of the words it left."""
     found = []
     for at, path in enumerate(copies(source, folder)):
-        status = zygote.fork("tests.fault.purging:run", path=str(path), what=what, at=at).wait()
+        status = zygote.fork("tests.fault.duties:run", path=str(path), what=what, at=at).wait()
         if status == 0:
             assert not left_of(path)
             break
@@ -121,7 +124,7 @@ def test_a_purge_that_was_killed_inside_the_rewriting_of_the_file_is_made_up_for
 ) -> None:
     for inside, path in zip((0, 5, 25), copies(filled, tmp_path), strict=False):
         job = {"path": str(path), "what": "purge", "at": None, "inside": inside}
-        assert zygote.fork("tests.fault.purging:run", **job).wait() == KILLED
+        assert zygote.fork("tests.fault.duties:run", **job).wait() == KILLED
         assert left_of(path)
         sandbar.open(path).close()
         assert (left_of(path), owed(path)) == ([], 0)
@@ -133,7 +136,7 @@ def test_who_makes_up_for_it_can_be_killed_as_well(
     start = tmp_path / "start.db"
     shutil.copy(filled, start)
     job = {"path": str(start), "what": "purge", "at": 0}
-    assert zygote.fork("tests.fault.purging:run", **job).wait() == KILLED
+    assert zygote.fork("tests.fault.duties:run", **job).wait() == KILLED
     with_log = Path(f"{start}-wal")
     assert with_log.exists()
     for at in (1, 4, 8, 12):
@@ -141,7 +144,7 @@ def test_who_makes_up_for_it_can_be_killed_as_well(
         path.parent.mkdir()
         shutil.copy(start, path)
         shutil.copy(with_log, f"{path}-wal")
-        zygote.fork("tests.fault.purging:run", path=str(path), what="open", at=at).wait()
+        zygote.fork("tests.fault.duties:run", path=str(path), what="open", at=at).wait()
         sandbar.open(path).close()
         assert (left_of(path), owed(path)) == ([], 0)
 
@@ -150,7 +153,7 @@ def test_a_second_purge_finishes_the_first(zygote: Zygote, filled: Path, tmp_pat
     path = tmp_path / "it.db"
     shutil.copy(filled, path)
     job = {"path": str(path), "what": "purge", "at": 0}
-    assert zygote.fork("tests.fault.purging:run", **job).wait() == KILLED
+    assert zygote.fork("tests.fault.duties:run", **job).wait() == KILLED
     with open_database(path, server=True) as db:  # which leaves it to its background
         id = next(iter(db.changes(since=db.t - 1))).entity_ids[0]
         assert left_of(path)
@@ -168,7 +171,7 @@ def test_a_server_makes_up_for_it_in_the_background(
     path = tmp_path / "it.db"
     shutil.copy(filled, path)
     job = {"path": str(path), "what": "purge", "at": 0}
-    assert zygote.fork("tests.fault.purging:run", **job).wait() == KILLED
+    assert zygote.fork("tests.fault.duties:run", **job).wait() == KILLED
     with open_database(path, server=True) as db:
         assert left_of(path)
         db.start_worker()
@@ -178,6 +181,51 @@ def test_a_server_makes_up_for_it_in_the_background(
             time.sleep(0.01)
         assert not left_of(path)
         assert db.is_well()
+
+
+def forget_index(dialect: str, address: str) -> None:
+    """As a restore leaves it: nothing is indexed, and that is noted."""
+    index = "INSERT INTO {0}owed SELECT ws, 'index', 0, 0, 0, 0 FROM {0}workspace"
+    if dialect == "sqlite":
+        connection = apsw.Connection(address)
+        connection.execute("DELETE FROM search WHERE rowid > 0")
+        connection.execute(index.format(""))
+        connection.close()
+    else:
+        with psycopg.connect(address) as admin:
+            admin.execute("DELETE FROM sandbar.search")
+            admin.execute(index.format("sandbar.").encode())
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+def test_an_index_is_built_to_its_end_whenever_its_builders_are_killed(
+    zygote: Zygote, request: pytest.FixtureRequest, tmp_path: Path, say: Say, dialect: str
+) -> None:
+    owner = address = str(tmp_path / "it.db")
+    if dialect == "postgres":
+        owner = request.getfixturevalue("postgres_admin")
+        address = request.getfixturevalue("postgres_app")
+    with open_database(address, HOME) as db:
+        db.define(
+            properties={"p/name": {"dt/range": "db.type/string"}},
+            classes={"p/P": {"dt/slots": ["p/name"]}},
+        )
+        made = [db.create("p/P", {"p/name": f"relic {n}"}).entity_id for n in range(60)]
+    forget_index(dialect, owner)
+    kills = 0
+    for kill in cycle(("before", "after")):
+        job = {"target": address, "kill": kill}
+        status = zygote.fork("tests.fault.duties:build_index", **job).wait()
+        if status == 0:
+            break
+        kills += 1
+        assert (status, kills < STEPS_MAX) == (KILLED, True)
+    with open_database(address, HOME) as db:
+        found = [hit.entity.entity_id for hit in db.search("relic", limit=100).items]
+        assert sorted(found) == made
+        assert db._store.owed.duties() == []
+    say(f"killed {kills} times")
+    assert kills > len(made) // ROWS_PER_STEP * 2
 
 
 @pytest.mark.long
@@ -195,7 +243,7 @@ def test_two_hundred_purges_that_were_killed_at_any_moment(
         path.parent.mkdir()
         shutil.copy(source, path)
         out = path.parent / "out"
-        child = zygote.fork("tests.fault.purging:purge_and_say", path=str(path), out=str(out))
+        child = zygote.fork("tests.fault.duties:purge_and_say", path=str(path), out=str(out))
         while not out.exists() and not child.ended_within(0.0005):
             pass
         child.kill_after(chance.uniform(0.0, 0.05))

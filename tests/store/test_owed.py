@@ -225,7 +225,10 @@ def test_a_commit_that_comes_meanwhile_is_owed_another_scrub(
     store.close()
 
 
-def test_while_somebody_reads_an_older_state_it_stays_owed_and_costs_nobody_much(file: str) -> None:
+def test_while_somebody_reads_an_older_state_it_stays_owed_and_costs_nobody_much(
+    file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasure, "_READER_S_MAX", 0.02)
     reader = apsw.Connection(file)
     store = SqliteStore(file, server=True)
     ws = store.workspace("a")

@@ -12,6 +12,7 @@ from pathlib import Path
 import apsw
 import psycopg
 import pytest
+from psycopg import sql
 
 from sandbar.access import Houses, sign_in
 from sandbar.audit import verify
@@ -83,6 +84,26 @@ def test_it_is_understood_and_goes_on(
             assert db._store.owed.duties() == []
     if dialect == "sqlite":
         assert_sound(tmp_path / "old.db", tmp_path / "new.db")
+
+
+def test_an_owner_who_is_no_superuser_brings_it_up_to_date(postgres_server: PostgresServer) -> None:
+    """Row-level security binds such an owner, too, also in the steps between versions."""
+    admin = postgres_server.create_database()
+    with psycopg.connect(admin, autocommit=True) as connection:
+        for role in ("test_owner LOGIN CREATEROLE", postgres.ROLE):
+            try:
+                connection.execute(f"CREATE ROLE {role}".encode())
+            except psycopg.errors.DuplicateObject:
+                pass  # roles belong to the server and outlive the test's database
+        name = sql.Identifier(connection.info.dbname)
+        connection.execute(sql.SQL("GRANT CREATE ON DATABASE {} TO test_owner").format(name))
+    owner = admin.replace("postgres@", "test_owner@")
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(unpack(kept("postgres")[2]).replace(b" TO postgres", b" TO test_owner"))
+    with open_database(postgres.install(owner), HOME) as db:
+        look(db, 2)
+        assert [duty.workspace_name for duty in db._store.owed.duties()] == [OTHER]
+    postgres_server.drop_database(admin)
 
 
 def look(db: Database, version: int) -> None:

@@ -1,7 +1,8 @@
-"""A process that erases something from a SQLite file, and dies at a step after its commit.
+"""Processes that die between a commit and what has to follow it.
 
-The steps are the statements that any connection runs from the commit on. A step `at` of None is
-never reached; `inside` says how far a VACUUM comes that it is to die in.
+Of those that erase something from a SQLite file the steps are the statements that any connection
+runs from the commit on. A step `at` of None is never reached; `inside` says how far a VACUUM comes
+that it is to die in.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ import apsw
 
 import sandbar
 from sandbar.database import open_database
+from sandbar.model import searching
+from sandbar.store.postgres.session import PostgresSession
 from sandbar.store.sqlite.file import File
 from sandbar.store.sqlite.session import SqliteSession
 
 HOME, OTHER = "main", "other"
 VICTIM = "people/eve"
+ROWS_PER_STEP = 25
 _OPS_BETWEEN_LOOKS = 20
 
 
@@ -86,6 +90,24 @@ def run(path: str, what: str, at: int | None, inside: int | None = None) -> None
             db.purge(VICTIM)
         else:
             db._family.neighbours.drop(OTHER)
+
+
+def build_index(target: str, kill: str) -> None:
+    """Open a database whose search index is to be built; die before or after its next commit."""
+    patch.object(searching, "_BUILT_ROWS", ROWS_PER_STEP).start()
+    for session in (SqliteSession, PostgresSession):
+        patch.object(session, "commit", _fatal(session.commit, kill)).start()
+    open_database(target, HOME).close()
+
+
+def _fatal(commit: Callable[[Any], None], kill: str) -> Callable[[Any], None]:
+    def committing(session: Any) -> None:
+        if kill == "before":
+            _die()
+        commit(session)
+        _die()
+
+    return committing
 
 
 def purge_and_say(path: str, out: str) -> None:
