@@ -25,10 +25,11 @@ from sandbar.model.operations import BYTES_MAX, Operation, parse_operations
 from sandbar.model.perform import perform
 from sandbar.model.prefetch import wanted_by, wanted_names
 from sandbar.model.preflight import preflight
-from sandbar.model.purging import PurgedBefore, PurgeMode, check_mode, owes_scrub, purge_entity
+from sandbar.model.purging import Gone, PurgeMode, check_mode, owes_scrub, purge_entity
 from sandbar.model.queries import Question, View, answer, cursor_of
 from sandbar.model.rendering import render
 from sandbar.model.requests import check_request, check_work
+from sandbar.model.restoring import purged
 from sandbar.model.results import Entity, Page, Purged, Receipt, SearchPage, Written
 from sandbar.model.schema import Schema
 from sandbar.model.searching import Search, search_page
@@ -215,19 +216,18 @@ class Writes:
             )
         refuse_in_event_loop()
 
-        def work(tx: Transaction) -> tuple[Receipt, list[int]]:
+        def work(tx: Transaction) -> tuple[Receipt, Gone]:
             tx.attribute(principal, reason)
             unit = Unit(tx, self._schema_of(tx.generation, tx.epoch), guard)
             gone = purge_entity(unit, entity, mode)
-            return _receipt(tx), gone
+            if gone.mark is None:
+                return _receipt(tx), gone
+            return Receipt(gone.mark.t, clock.instant_text(gone.mark.instant_us), tx.epoch), gone
 
-        try:
-            receipt, gone = self._outcome(self._store.submit(self._ws, work, alone=True))
-        except PurgedBefore as before:
-            if not owes_scrub(self._store, self._ws):
-                raise
-            receipt, gone = before.receipt, [before.id]
-        return Purged(receipt, gone, self._store.scrub())
+        receipt, gone = self._outcome(self._store.submit(self._ws, work, alone=True))
+        if gone.mark is not None and not owes_scrub(self._store, self._ws):
+            raise purged(gone.ids[0])
+        return Purged(receipt, gone.ids, self._store.scrub())
 
     def count(self, unit: Unit, slot: str, value: Any) -> int:
         """How many entities hold a value, as the open transaction sees it."""
