@@ -262,6 +262,15 @@ def test_a_process_beside_a_server_leaves_it_to_the_server(file: str) -> None:
     store.close()
 
 
+def test_what_a_server_was_at_when_it_died_is_done_by_the_next_to_open_the_file(file: str) -> None:
+    served = SqliteStore(file, server=True)
+    assert served.owed.claim() is not None
+    served.close()
+    store = SqliteStore(file)
+    assert store.owed.duties() == []
+    store.close()
+
+
 def test_a_caller_who_waits_no_longer_leaves_it_owed(file: str) -> None:
     store = SqliteStore(file, server=True)
     patience = Patience(None)

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 SCRUB = "scrub"  # overwrite what was erased, wherever it lingers
 INDEX = "index"  # make entities searchable that were there before their words were
 
-LEASE_S = 60.0  # for which nobody else is given a duty that somebody has claimed
+LEASE_S = 10.0  # for which nobody else is given a duty that one process has claimed
 _PAUSE_S_MAX = 3600.0
 
 

@@ -76,9 +76,9 @@ class SqliteOwed:
             _postpone(connection, duty.ws, duty.duty, duty.tries)
 
     def is_scrub_due(self) -> bool:
-        """Whether something erased is to be overwritten by now."""
-        now_us = clock.now_us()
-        return any(due_us <= now_us for *_, due_us in self._all_rows(_Q.marks, (SCRUB,)))
+        """Whether something erased is to be overwritten by now; a claim may be that of the dead."""
+        now_us, marks = clock.now_us(), self._all_rows(_Q.marks, (SCRUB,))
+        return any(tries == 0 or due_us <= now_us for _, _, tries, due_us in marks)
 
     def scrub(self) -> bool:
         """Overwrite what was erased, if that is owed; False: it still is, and is tried again.
