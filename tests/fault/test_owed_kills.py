@@ -183,6 +183,24 @@ def test_a_server_makes_up_for_it_in_the_background(
         assert db.is_well()
 
 
+def test_a_command_purges_beside_a_server_that_looks_after_duties(
+    zygote: Zygote, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sandbar.database.duties.LOOK_EVERY_S", 0.001)
+    path = tmp_path / "it.db"
+    shutil.copy(filled, path)
+    with open_database(path, server=True) as db:
+        db.start_worker()
+        job = {"path": str(path), "what": "purge", "at": None}
+        assert zygote.fork("tests.fault.duties:run", **job).wait() == 0
+        deadline_s = time.monotonic() + 20
+        while db._store.owed.duties():
+            assert time.monotonic() < deadline_s, "both leave it to the other"
+            time.sleep(0.01)
+        assert not left_of(path)
+        assert db.create("p/Person", {"p/name": "and it goes on"}).created
+
+
 def forget_index(dialect: str, address: str) -> None:
     """As a restore leaves it: nothing is indexed, and that is noted."""
     index = "INSERT INTO {0}owed SELECT ws, 'index', 0, 0, 0, 0 FROM {0}workspace"

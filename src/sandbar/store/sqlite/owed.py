@@ -91,6 +91,7 @@ class SqliteOwed:
             return False  # another thread is at it
         try:
             self._require_open()
+            self._file.require()
             marks = self._all_rows(_Q.marks, (SCRUB,))
             return not marks or self._scrub(marks)
         except Problem as problem:
