@@ -79,7 +79,7 @@ def _number(kind: str) -> str:
 
 # What is done, and which tables it must have changed, or it would prove nothing.
 WRITTEN = {"entity", "past", "search", "secret", "slot", "tx", "version"}
-MORE = {"audit", "bucket", "idempotency", "job", "key_use", "seal", "token", "unsearched"}
+MORE = {"audit", "bucket", "idempotency", "job", "key_use", "owed", "seal", "token"}
 SPOILING: dict[Callable[[Superuser, World], None], set[str]] = {
     commit_every_attack: {"workspace", "idempotency", *WRITTEN},
     delete_every_row: {"workspace", "token", *WRITTEN},

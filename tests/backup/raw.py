@@ -16,7 +16,7 @@ Columns = dict[str, list[str]]
 Ask = Callable[[str], Rows]
 
 # Not the same in a restored database, and why.
-MADE_ANEW = {"search", "unsearched", "bucket"}
+MADE_ANEW = {"search", "owed", "bucket"}
 DIFFERENT = {
     "workspace": {"epoch"},  # drawn anew
     "job": {"owner", "token", "until_us"},  # nobody holds it
@@ -72,7 +72,7 @@ class Raw:
         """Whether no table has a row, nor is any workspace still to be searched."""
         with self._asking() as ask:
             rows = self._everything(ask)
-            return not any(rows.values()) and not ask("SELECT * FROM unsearched")
+            return not any(rows.values()) and not ask("SELECT * FROM owed")
 
     def ask(self, statement: str) -> Rows:
         """The rows of any statement."""

@@ -86,10 +86,10 @@ def test_whoever_opens_the_database_goes_on_with_the_index(
     ended_by_kill("restore", file, own.address, "verifying", 1)
     target = sites(own.kind)
     assert ended_by_kill("restore", file, target.address, "searching", 0)
-    assert target.raw.ask("SELECT count(*) FROM unsearched") == [(1,)]
+    assert target.raw.ask("SELECT count(*) FROM owed") == [(1,)]
     with target.open() as db:
         assert len(db.search("idle 77").items) == 1
-    assert target.raw.ask("SELECT count(*) FROM unsearched") == [(0,)]
+    assert target.raw.ask("SELECT count(*) FROM owed") == [(0,)]
 
 
 def test_of_two_restores_one_is_refused(

@@ -90,8 +90,8 @@ def test_a_workspace_is_marked_for_the_search_by_itself_only(site: Site, bare: B
         mine, foreign = db.workspace.number, other.workspace.number
     bare.execute("SELECT set_config('sandbar.ws', %s, false)", (str(mine),))
     with pytest.raises(errors.InsufficientPrivilege):
-        bare.execute("INSERT INTO sandbar.unsearched VALUES (%s, 0)", (foreign,))
-    bare.execute("INSERT INTO sandbar.unsearched VALUES (%s, 0)", (mine,))
+        bare.execute("INSERT INTO sandbar.owed VALUES (%s, 'index', 0, 0, 0, 0)", (foreign,))
+    bare.execute("INSERT INTO sandbar.owed VALUES (%s, 'index', 0, 0, 0, 0)", (mine,))
 
 
 def test_an_owner_that_is_no_superuser_will_do(

@@ -7,6 +7,8 @@ import re
 import socket
 from pathlib import Path
 
+import apsw
+
 import sandbar
 from tests.cli.program import Answer, run_here, run_well_here, serving
 
@@ -48,6 +50,23 @@ def test_it_names_the_server_of_a_file(tmp_path: Path) -> None:
         told = run_well_here("doctor", "--port", "0", cwd=tmp_path)
         assert f"process {running.process.pid} serves this file" in told
     assert "none runs on this file" in run_well_here("doctor", "--port", "0", cwd=tmp_path)
+
+
+def test_it_tells_what_is_still_to_be_done(tmp_path: Path) -> None:
+    with sandbar.open(tmp_path / "sandbar.db") as db:
+        db.create("dt/List", {"db/ident": "a/list"})
+        reader = apsw.Connection(str(tmp_path / "sandbar.db"))
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM entity").fetchall()
+        assert not db.purge("a/list").scrubbed
+    answer = run_here("doctor", "--port", "0", cwd=tmp_path)
+    assert (answer.returncode, verdicts(answer)["owed"]) == (0, "warn")
+    assert "still to be overwritten in the file, since 20" in answer.stdout
+    reader.close()
+    file = apsw.Connection(str(tmp_path / "sandbar.db"))
+    file.execute("UPDATE owed SET due_us = 0")  # as if it had waited
+    file.close()
+    assert "owed" not in verdicts(run_here("doctor", "--port", "0", cwd=tmp_path))
 
 
 def test_what_is_broken_fails_with_advice(tmp_path: Path) -> None:

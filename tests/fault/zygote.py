@@ -26,7 +26,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 _PR_SET_PDEATHSIG = 1
 _WAIT_S = 60.0
-JOBS = ("load", "lists", "jobs", "powercut", "io_errors")
+JOBS = ("load", "lists", "jobs", "powercut", "io_errors", "duties")
 
 
 class Child:

@@ -33,6 +33,10 @@ BROAD_HANDLERS = {
         1,
         "a defect is the answer of the requests that it met; the thread goes on with the others",
     ),
+    "sandbar/database/duties.py": (
+        1,
+        "a duty that cannot be done is put off, and says so; those of others have their turn",
+    ),
     "sandbar/store/answer.py": (
         1,
         "a callback that fails cannot take back an answer, nor withhold the others'",

@@ -370,14 +370,15 @@ def _forget_index(place: Place, server: PostgresServer) -> None:
     if place.dialect == "sqlite":
         file = apsw.Connection(place.address)
         file.execute("DELETE FROM search WHERE rowid > 0")
-        file.execute("INSERT INTO unsearched SELECT ws, 0 FROM workspace")
+        file.execute("INSERT INTO owed SELECT ws, 'index', 0, 0, 0, 0 FROM workspace")
         file.close()
         return
     name = str(conninfo_to_dict(place.address)["dbname"])
     with psycopg.connect(server.url_of(name)) as admin:
         mine = "(SELECT ws FROM sandbar.workspace WHERE name = %s)"
         admin.execute(f"DELETE FROM sandbar.search WHERE ws = {mine}", (place.workspace,))
-        admin.execute(f"INSERT INTO sandbar.unsearched VALUES ({mine}, 0)", (place.workspace,))
+        owed = f"INSERT INTO sandbar.owed VALUES ({mine}, 'index', 0, 0, 0, 0)"
+        admin.execute(owed, (place.workspace,))
 
 
 def test_a_search_of_a_half_built_index_says_so(
@@ -399,7 +400,7 @@ def test_a_file_of_the_first_version_can_be_searched_after_its_upgrade(tmp_path:
     place.close()
     file = apsw.Connection(place.address)
     file.execute("DELETE FROM migration WHERE number > 1")
-    later = ("search", "unsearched", "token", "job", "audit", "seal", "key_use")
+    later = ("search", "owed", "token", "job", "audit", "seal", "key_use")
     for table in later:
         file.execute(f"DROP TABLE {table}")
     file.close()

@@ -134,6 +134,8 @@ def test_a_sqlite_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
         (POSTGRES, "jobs.sql", "_Q"),
         (POSTGRES, "trail.sql", "_Q"),
         (POSTGRES, "buckets.sql", "_Q"),
+        (SQLITE, "owed.sql", "_Q"),
+        (POSTGRES, "owed.sql", "_Q"),
         (SQLITE, "scans.sql", "_F"),
         (POSTGRES, "scans.sql", "_F"),
     ],

@@ -50,11 +50,13 @@ def mark_unsearched(place: Place, server: PostgresServer) -> None:
     """As the migration marks the workspaces of an old database, which writes only change."""
     if place.dialect == "sqlite":
         file = apsw.Connection(place.address)
-        file.execute("INSERT INTO unsearched SELECT ws, 0 FROM workspace")
+        file.execute("INSERT INTO owed SELECT ws, 'index', 0, 0, 0, 0 FROM workspace")
         file.close()
     else:
         with psycopg.connect(admin_url(place, server)) as admin:
-            admin.execute("INSERT INTO sandbar.unsearched SELECT ws, 0 FROM sandbar.workspace")
+            admin.execute(
+                "INSERT INTO sandbar.owed SELECT ws, 'index', 0, 0, 0, 0 FROM sandbar.workspace"
+            )
 
 
 def admin_url(place: Place, server: PostgresServer) -> str:
@@ -114,6 +116,7 @@ def test_dropping_leaves_no_row_and_touches_no_other(
     assert before[0] == before[1] == before[2]
     assert min(before[1].values()) >= 1, f"every table is to be tried: {before[1]}"
     store.drop_workspace("gone")
+    assert store.scrub()
     left = rows_left(own_place, postgres_server, gone)
     assert {table for table, count in left.items() if count} == {"workspace"}
     assert left["workspace"] == 1

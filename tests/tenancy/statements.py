@@ -122,11 +122,13 @@ def _search_widely(victim: Victim, ws: int) -> None:
 def _upgrade(victim: Victim, ws: int, admin: str, url: str) -> None:
     """A workspace from before there was a search is indexed by whoever opens it."""
     with psycopg.connect(admin, autocommit=True) as owner:
-        owner.execute("INSERT INTO sandbar.unsearched VALUES (%s, 0)", (ws,))
+        owner.execute("INSERT INTO sandbar.owed VALUES (%s, 'index', 0, 0, 0, 0)", (ws,))
+    owed = victim.db._store.owed
+    owed.postpone(next(duty for duty in owed.duties() if duty.ws == ws))
     with open_database(url, victim.db.workspace_name) as again:
         again.search("thing")
     with psycopg.connect(admin, autocommit=True) as owner:
-        owner.execute("INSERT INTO sandbar.unsearched VALUES (%s, 7)", (ws,))
+        owner.execute("INSERT INTO sandbar.owed VALUES (%s, 'index', 7, 0, 0, 0)", (ws,))
 
 
 def _move_house(ws: int, admin: str, url: str) -> None:

@@ -57,6 +57,8 @@ BEYOND = {
     "claim_jobs": "the worker serves all workspaces; it tells numbers, never documents",
     "renew_job": "the worker's: whoever has the job's random token",
     "release_job": "the worker's: whoever has the job's random token",
+    "owed_duties": "the caretaker and the doctor serve all workspaces; it tells numbers and names",
+    "claim_owed": "the caretaker serves all workspaces; it tells numbers and names",
     "workspace_numbers": "a backup, which is bound to each in turn; it tells numbers",
     "restore_workspaces": "makes workspaces in a database that never had one; it tells how many",
 }

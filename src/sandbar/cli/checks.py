@@ -107,6 +107,7 @@ def _database(settings: Settings) -> Iterator[Check]:
         yield Check("warn", "tables", "of an older version of Sandbar", advice)
     elif found.schema == found.schema_known:
         yield from _workspace(settings, found.has_workspace)
+        yield from _owed(settings)
     else:
         advice = "install that version or a later one"
         yield Check("fail", "tables", "of a newer version of Sandbar", advice)
@@ -131,6 +132,19 @@ def _workspace(settings: Settings, exists: bool) -> Iterator[Check]:
             yield _accounts(db)
     except Problem as problem:
         yield _failed(name, problem)
+
+
+def _owed(settings: Settings) -> Iterator[Check]:
+    """What is left to be done, now that the database has been opened."""
+    for duty in examine_database(settings.database, settings.workspace).owed:
+        since = f"since {clock.instant_text(duty.since_us)}, tried {duty.tries} times"
+        if duty.is_scrub:
+            text = f"what was erased is still to be overwritten in the file, {since}"
+            advice = "end what reads the file for long, or free disk space; it is tried again"
+        else:
+            text = f"workspace {duty.workspace_name} is still to be made searchable, {since}"
+            advice = "a server does it, or the next command that opens this workspace"
+        yield Check("warn", "owed", text, advice)
 
 
 def _accounts(db: Database) -> Check:

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 from sandbar.access import Caller
 from sandbar.audit import Journal
+from sandbar.database.duties import Caretaker
 from sandbar.database.neighbours import Neighbourhood
 from sandbar.errors import NotFound, Unavailable
 from sandbar.model import JobQueue, Workspace
@@ -30,6 +31,7 @@ class Family(Generic[M]):
         self._workspaces = {name: workspace}
         self._hub: StoreHub | None = None
         self._worker: Worker | None = None
+        self._caretaker: Caretaker | None = None
         self._is_closed = False
         self._closing = threading.RLock()
         self.lock = threading.RLock()
@@ -68,12 +70,14 @@ class Family(Generic[M]):
             return self._hub
 
     def start_worker(self, jobs: JobQueue, workflows_of: Callable[[str], Workflows]) -> None:
-        """Begin to look after processes; once is enough for all workspaces."""
+        """Begin to look after processes and duties; once is enough for all workspaces."""
         with self.lock:
             self._require_open()
             if self._worker is None:
                 self._worker = Worker(jobs, workflows_of)
                 self._worker.start()
+                self._caretaker = Caretaker(self._store)
+                self._caretaker.start()
 
     def wake_worker(self) -> None:
         """A process may have something to do; if nobody works here, somebody else will see it."""
@@ -89,13 +93,14 @@ class Family(Generic[M]):
         return self._store.buckets.take(ws, limit.bucket_id, interval_us, limit.burst) / 1e6
 
     def is_well(self) -> bool:
-        """Whether who listens is told, processes are looked after, and the audit is sealed.
+        """Whether who listens is told, processes and duties are looked after, the audit is sealed.
 
         And whether the workspace that all began with is still there: one look at the database.
         """
         is_told = self._hub is None or self._hub.is_well()
         is_driven = self._worker is None or self._worker.is_well()
-        return is_told and is_driven and self.journal.is_well() and self._is_at_home()
+        is_tended = self._caretaker is None or self._caretaker.is_well()
+        return is_told and is_driven and is_tended and self.journal.is_well() and self._is_at_home()
 
     def _is_at_home(self) -> bool:
         name, number = self._home
@@ -113,9 +118,12 @@ class Family(Generic[M]):
         with self.lock:
             is_second, self._is_closed = self._is_closed, True
             worker, hub = self._worker, self._hub  # whoever they wait for may want the lock
+            caretaker = self._caretaker
         if is_second and is_ours:
             return
         with self._closing:
+            if caretaker is not None:
+                caretaker.stop()
             if worker is not None:
                 worker.stop()
             if hub is not None:

@@ -5,17 +5,25 @@ What the entity owns is purged with it. An entity that was deleted can be purged
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from sandbar.errors import Forbidden, Incorrect
 from sandbar.model import core
 from sandbar.model.deletion import delete_entity
 from sandbar.model.impact import conclude
 from sandbar.model.perform import evolve
-from sandbar.model.restoring import named_ever, purged, unknown
+from sandbar.model.restoring import named_ever, unknown
 from sandbar.model.unit import Unit
+from sandbar.store.api import Store, Version
 
 PurgeMode = Literal["refuse", "detach"]
+
+
+class Gone(NamedTuple):
+    """The entities that are gone for good, and the mark of one that was so already."""
+
+    ids: list[int]
+    mark: Version | None = None
 
 
 def check_mode(mode: object) -> None:
@@ -24,8 +32,8 @@ def check_mode(mode: object) -> None:
         raise Incorrect("purge.mode", "mode is refuse or detach", hint='for example "refuse"')
 
 
-def purge_entity(unit: Unit, given: object, mode: PurgeMode) -> list[int]:
-    """Delete the entity if it is there, then let its past go; returns the ids that went."""
+def purge_entity(unit: Unit, given: object, mode: PurgeMode) -> Gone:
+    """Delete the entity if it is there, then let its past go."""
     unit.tx.require_alone()
     id = named_ever(unit, given)
     draft = unit.load(id)
@@ -38,13 +46,18 @@ def purge_entity(unit: Unit, given: object, mode: PurgeMode) -> list[int]:
         if end is None:
             raise unknown(id)
         if end.is_purge:
-            raise purged(id)
+            return Gone([id], end)
         _refuse_metamodel(unit, id, end.cls)
         gone = [id]
     conclude(unit)
     for id in gone:
         unit.tx.erase(id)
-    return gone
+    return Gone(gone)
+
+
+def owes_scrub(store: Store, ws: int) -> bool:
+    """Whether bytes of what was purged may still linger."""
+    return any(duty.ws == ws and duty.is_scrub for duty in store.owed.duties())
 
 
 def _refuse_metamodel(unit: Unit, id: int, class_id: int) -> None:

@@ -9,6 +9,8 @@ from sandbar.model.values.scalars import MAX_REF
 
 HISTORY_LIMIT_MAX = 1000
 WORKSPACE_NAME_MAX = 255
+IDEMPOTENCY_KEY_MAX = 255
+REASON_MAX = 2000
 
 
 def check_window(what: str, after: object, limit: object) -> None:
@@ -44,3 +46,20 @@ def check_name(name: object) -> None:
             hint="for example main",
         )
     door_check(name)
+
+
+def check_request(principal: object, reason: object, key: object) -> None:
+    """Who writes, why, and the key by which a retry is known."""
+    _check_text("principal", principal, 255)
+    if reason is not None:
+        _check_text("reason", reason, REASON_MAX)
+    if key is not None:
+        _check_text("idempotency-key", key, IDEMPOTENCY_KEY_MAX)
+
+
+def _check_text(name: str, text: object, most: int) -> None:
+    if not isinstance(text, str) or len(text) > most:
+        raise Incorrect(
+            "request.malformed", f"{name} is text of at most {most} characters", hint="shorten it"
+        )
+    door_check(text)

@@ -101,8 +101,9 @@ class SearchPage(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True
 class Purged(msgspec.Struct, frozen=True, rename="kebab"):
     """The answer to a purge.
 
-    `scrubbed` is false when others kept the file so busy that erased bytes may linger in its log;
-    they are overwritten by the next purge, or when the last process closes the file.
+    `scrubbed` is false when erased bytes may still linger in a SQLite file, because others hold on
+    to it or its disk is full. That is noted, and tried again until it is done: by a server in the
+    background, when the file is opened, and by another purge, also of the same entity.
     """
 
     receipt: Receipt

@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
-from sandbar.errors import Incorrect, Problem
+from sandbar.errors import Problem
 from sandbar.model import core
-from sandbar.model.bootstrap import grow_core, install_metamodel, read_metamodel
+from sandbar.model.bootstrap import read_metamodel
 from sandbar.model.commits import Commit, Standing, commits_after
+from sandbar.model.core import Entry
 from sandbar.model.counting import count_holders
 from sandbar.model.credentials import Credentials
 from sandbar.model.cursors import other_moment
@@ -30,6 +31,7 @@ from sandbar.model.past import difference, entity_history
 from sandbar.model.placing import Place, place_in, place_inside
 from sandbar.model.purging import PurgeMode
 from sandbar.model.queries import LIMIT_DEFAULT, Question, View, answer, chosen_fields, cursor_of
+from sandbar.model.readiness import make_ready
 from sandbar.model.recording import plans_of
 from sandbar.model.rendering import render, render_plain
 from sandbar.model.requests import HISTORY_LIMIT_MAX, check_name, check_window
@@ -45,18 +47,12 @@ from sandbar.model.results import (
 )
 from sandbar.model.schema import Schema
 from sandbar.model.schema_cache import SchemaCache
-from sandbar.model.searching import (
-    Search,
-    build_index,
-    refuse_past,
-    refuse_unbuilt,
-    search_page,
-)
+from sandbar.model.searching import Search, refuse_past, refuse_unbuilt, search_page
 from sandbar.model.secrets import kept_secret, matches_secret
 from sandbar.model.trial import try_out
 from sandbar.model.validity import Validity
 from sandbar.model.values.scalars import MAX_REF
-from sandbar.model.writes import Writes, refuse_in_event_loop
+from sandbar.model.writes import Writes
 from sandbar.store.api import Snapshot, Store
 from sandbar.store.watchers import Watch
 
@@ -79,22 +75,14 @@ class Workspace:
     def open(cls, store: Store, name: str, metamodel: bytes | None = None) -> Workspace:
         """The workspace of that name; a new one gets the core metamodel, or the given dump."""
         check_name(name)
-        entries = core.CORE if metamodel is None else read_metamodel(metamodel)
-        ws = store.workspace(name) or store.create_workspace(name)
-        with store.snapshot(ws) as snapshot:
-            is_empty = snapshot.state.t == 0
-            is_unbuilt = snapshot.unsearched() is not None
-            is_old = snapshot.entity(core.LAST_ID) is None
-        if metamodel is not None and not is_empty:
-            raise Incorrect("workspace.not-empty", f"workspace {name} has a metamodel already")
-        if is_old:
-            refuse_in_event_loop()
-            work = partial(install_metamodel, entries=entries) if is_empty else grow_core
-            store.submit(ws, work, alone=True).result()
+        entries = None if metamodel is None else read_metamodel(metamodel)
+        return cls.ready(store, store.workspace(name) or store.create_workspace(name), entries)
+
+    @classmethod
+    def ready(cls, store: Store, ws: int, entries: list[Entry] | None = None) -> Workspace:
+        """A workspace by its number, with whatever was left to be done before it can be used."""
         workspace = cls(store, ws)
-        if is_unbuilt:
-            refuse_in_event_loop()
-            build_index(store, ws, workspace._schema_of_generation)
+        make_ready(store, ws, entries, workspace._schema_of_generation)
         return workspace
 
     # --- schema ------------------------------------------------------------------------------

@@ -25,16 +25,16 @@ from sandbar.model.operations import BYTES_MAX, Operation, parse_operations
 from sandbar.model.perform import perform
 from sandbar.model.prefetch import wanted_by, wanted_names
 from sandbar.model.preflight import preflight
-from sandbar.model.purging import PurgeMode, check_mode, purge_entity
+from sandbar.model.purging import Gone, PurgeMode, check_mode, owes_scrub, purge_entity
 from sandbar.model.queries import Question, View, answer, cursor_of
 from sandbar.model.rendering import render
-from sandbar.model.requests import check_work
+from sandbar.model.requests import check_request, check_work
+from sandbar.model.restoring import purged
 from sandbar.model.results import Entity, Page, Purged, Receipt, SearchPage, Written
 from sandbar.model.schema import Schema
 from sandbar.model.searching import Search, search_page
 from sandbar.model.secrets import ATTEMPTS_MAX, hash_secrets, schema_moving, with_hashed_secrets
 from sandbar.model.unit import Unit
-from sandbar.model.values import door_check
 from sandbar.model.values.refusals import plain
 from sandbar.model.waiting import outcome_of
 from sandbar.store.answer import Answer
@@ -46,8 +46,6 @@ from sandbar.store.scan import Key
 T = TypeVar("T")
 
 BATCHED_OPERATIONS_MAX = 256  # larger transactions run alone
-IDEMPOTENCY_KEY_MAX = 255
-REASON_MAX = 2000
 
 SchemaOf = Callable[[int, int], Schema]  # generation and epoch to schema
 Latest = Callable[[bool], Schema]  # the schema at hand, or a fresh one
@@ -96,7 +94,7 @@ class Writes:
             raise Incorrect(
                 "operations.none", "a transaction has at least one operation", hint="give one"
             )
-        _check_request(principal, reason, key)
+        check_request(principal, reason, key)
         unit = self.open_unit()
         if unit is not None:
             outer, unit.guard = unit.guard, guard or unit.guard
@@ -149,7 +147,7 @@ class Writes:
         alone: bool = False,
     ) -> T:
         """Run a function as one transaction; inside another one, as part of it."""
-        _check_request(principal, reason, None)
+        check_request(principal, reason, None)
         check_work(work)
         if self.open_unit() is not None:
             return work()
@@ -187,7 +185,7 @@ class Writes:
 
     def once(self, principal: str, key: str, asked: Any) -> bool:
         """Inside `run`: whether this was asked for, and done, before; if not, it is now."""
-        _check_request(principal, None, key)
+        check_request(principal, None, key)
         tx = self.open_transaction()
         digest = _digest([], asked, is_kept=True)
         record = tx.recall(principal, key)
@@ -206,8 +204,11 @@ class Writes:
         reason: str | None,
         guard: Guard | None = None,
     ) -> Purged:
-        """Erase an entity and its whole past, alone and at once, then what may linger of it."""
-        _check_request(principal, reason, None)
+        """Erase an entity and its whole past, alone and at once, then what may linger of it.
+
+        Of one that was purged before something may still linger: then that is overwritten now.
+        """
+        check_request(principal, reason, None)
         check_mode(mode)
         if self.open_unit() is not None:
             raise Incorrect(
@@ -215,14 +216,18 @@ class Writes:
             )
         refuse_in_event_loop()
 
-        def work(tx: Transaction) -> tuple[Receipt, list[int]]:
+        def work(tx: Transaction) -> tuple[Receipt, Gone]:
             tx.attribute(principal, reason)
             unit = Unit(tx, self._schema_of(tx.generation, tx.epoch), guard)
             gone = purge_entity(unit, entity, mode)
-            return _receipt(tx), gone
+            if gone.mark is None:
+                return _receipt(tx), gone
+            return Receipt(gone.mark.t, clock.instant_text(gone.mark.instant_us), tx.epoch), gone
 
         receipt, gone = self._outcome(self._store.submit(self._ws, work, alone=True))
-        return Purged(receipt, gone, self._store.scrub())
+        if gone.mark is not None and not owes_scrub(self._store, self._ws):
+            raise purged(gone.ids[0])
+        return Purged(receipt, gone.ids, self._store.scrub())
 
     def count(self, unit: Unit, slot: str, value: Any) -> int:
         """How many entities hold a value, as the open transaction sees it."""
@@ -334,22 +339,6 @@ def refuse_in_event_loop() -> None:
             "a write would block this thread's event loop",
             hint="call it in a worker thread, for example with asyncio.to_thread",
         )
-
-
-def _check_request(principal: object, reason: object, key: object) -> None:
-    _check_text("principal", principal, 255)
-    if reason is not None:
-        _check_text("reason", reason, REASON_MAX)
-    if key is not None:
-        _check_text("idempotency-key", key, IDEMPOTENCY_KEY_MAX)
-
-
-def _check_text(name: str, text: object, most: int) -> None:
-    if not isinstance(text, str) or len(text) > most:
-        raise Incorrect(
-            "request.malformed", f"{name} is text of at most {most} characters", hint="shorten it"
-        )
-    door_check(text)
 
 
 def _plain(value: Any) -> str:

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 
 from sandbar.store.answer import Answer
 from sandbar.store.jobs import Claim, JobQueue
+from sandbar.store.owed import Duty, Owed
 from sandbar.store.plan import Transaction
 from sandbar.store.reading import Reads
 from sandbar.store.rows import Head, Record, Row, State, Token, TxRow, Version
@@ -83,6 +84,10 @@ class Store(Protocol):
         """The audit of all workspaces."""
 
     @property
+    def owed(self) -> Owed:
+        """What commits have left to be done."""
+
+    @property
     def buckets(self) -> Buckets:
         """How often somebody may do something."""
 
@@ -147,7 +152,7 @@ class Store(Protocol):
         """Call `heard` after commits in the workspace, from any thread; it must only mark."""
 
     def scrub(self) -> bool:
-        """Overwrite what was erased wherever it may linger; False if somebody holds on to it."""
+        """Overwrite what was erased wherever it may linger; False: it is still owed."""
 
     def close(self) -> None:
         """Finish what is queued, then let go of everything."""
@@ -156,8 +161,10 @@ class Store(Protocol):
 __all__ = [
     "NOTHING_WANTED",
     "Claim",
+    "Duty",
     "Head",
     "JobQueue",
+    "Owed",
     "Reads",
     "Record",
     "Row",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from sandbar.store.owed import Duty
+
 
 class Examination(NamedTuple):
     """The engine, the tables, one workspace, who is connected, and who serves the file."""
@@ -16,3 +18,4 @@ class Examination(NamedTuple):
     role: str | None = None  # on PostgreSQL; bound by row-level security, or it would be refused
     is_served: bool = False  # on SQLite: a server has claimed the file
     server_pid: int | None = None  # if the system tells
+    owed: tuple[Duty, ...] = ()  # what commits have left to be done

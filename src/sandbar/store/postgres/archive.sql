@@ -25,7 +25,7 @@ LOCK TABLE workspace IN SHARE ROW EXCLUSIVE MODE
 SELECT restore_workspaces(%s, %s, %s, %s, %s, %s, %s)
 
 -- name: put_unsearched
-INSERT INTO unsearched (ws, after) VALUES (%s, 0)
+INSERT INTO owed (ws, duty, mark, since_us, tries, due_us) VALUES (%s, 'index', 0, clock_us(), 0, 0)
 
 -- name: put_rows
 INSERT INTO {table} (ws, {columns}) SELECT %s, {values} FROM unnest({arrays}) u ({columns})

@@ -6,6 +6,7 @@ from sandbar.store.examined import Examination
 from sandbar.store.migrate import migrations_of
 from sandbar.store.postgres.connection import open_reader, translated
 from sandbar.store.postgres.install import PACKAGE, check
+from sandbar.store.postgres.owed import duties_of
 from sandbar.store.postgres.reads import QUERIES
 
 
@@ -25,6 +26,7 @@ def examine(url: str, workspace: str) -> Examination:
                 has_workspace=workspace in names,
                 workspaces=names,
                 role=connection.info.user,
+                owed=duties_of(connection),
             )
     finally:
         connection.close()

@@ -32,7 +32,7 @@ GRANT SELECT, INSERT ON sandbar.tx, sandbar.past, sandbar.audit, sandbar.seal TO
 GRANT SELECT, INSERT, UPDATE ON sandbar.version, sandbar.token, sandbar.bucket,
   sandbar.key_use TO {role};
 GRANT SELECT, INSERT, DELETE ON sandbar.slot TO {role};
-GRANT SELECT, INSERT, UPDATE, DELETE ON sandbar.unsearched TO {role};
+GRANT SELECT, INSERT, UPDATE, DELETE ON sandbar.owed TO {role};
 GRANT SELECT, INSERT, UPDATE, DELETE ON sandbar.entity, sandbar.secret, sandbar.idempotency,
   sandbar.search, sandbar.job TO {role};
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA sandbar TO {role}

@@ -327,13 +327,13 @@ SELECT v.t, v.class, v.doc, x.instant_us, x.principal, x.reason FROM (
 SELECT id, class, t, doc FROM entity WHERE ws = %s AND id > %s ORDER BY id LIMIT %s
 
 -- name: unsearched
-SELECT after FROM unsearched WHERE ws = %s
+SELECT mark FROM owed WHERE ws = %s AND duty = 'index'
 
 -- name: note_searched
-UPDATE unsearched SET after = %s WHERE ws = %s
+UPDATE owed SET mark = %s WHERE ws = %s AND duty = 'index'
 
 -- name: all_searched
-DELETE FROM unsearched WHERE ws = %s
+DELETE FROM owed WHERE ws = %s AND duty = 'index'
 
 -- Rare words are found by the index of words, which gives all that have them in no order. Classes
 -- are looked up from the greatest id on, of no more than are wanted.

@@ -199,20 +199,9 @@ CREATE TABLE sandbar.search (
 CREATE INDEX search_by_word ON sandbar.search USING gin (words)
   WITH (gin_pending_list_limit = 64);
 
--- Workspaces with entities from before there was a search, and up to which id they are indexed.
-CREATE TABLE sandbar.unsearched (
-  ws     bigint PRIMARY KEY,
-  after  bigint NOT NULL
-);
-
 ALTER TABLE sandbar.search ENABLE ROW LEVEL SECURITY;
 ALTER TABLE sandbar.search FORCE ROW LEVEL SECURITY;
 CREATE POLICY own ON sandbar.search
-  USING (ws = (SELECT NULLIF(current_setting('sandbar.ws', true), '')::bigint));
-
-ALTER TABLE sandbar.unsearched ENABLE ROW LEVEL SECURITY;
-ALTER TABLE sandbar.unsearched FORCE ROW LEVEL SECURITY;
-CREATE POLICY own ON sandbar.unsearched
   USING (ws = (SELECT NULLIF(current_setting('sandbar.ws', true), '')::bigint));
 
 -- A policy keeps the planner from the index of words, whose operator might leak what it sees. So
@@ -436,6 +425,24 @@ ALTER TABLE sandbar.key_use FORCE ROW LEVEL SECURITY;
 CREATE POLICY own ON sandbar.key_use
   USING (ws = (SELECT NULLIF(current_setting('sandbar.ws', true), '')::bigint));
 
+-- What a commit leaves to be done after it: written by that commit, removed when it is done. An index
+-- makes entities searchable that were there before their words were; mark is the id up to which that
+-- is done. A scrub is owed on SQLite only: here vacuum clears away what was erased.
+CREATE TABLE sandbar.owed (
+  ws        bigint NOT NULL,
+  duty      text COLLATE "C" NOT NULL,
+  mark      bigint NOT NULL,
+  since_us  bigint NOT NULL,
+  tries     bigint NOT NULL,
+  due_us    bigint NOT NULL,
+  PRIMARY KEY (ws, duty)
+);
+
+ALTER TABLE sandbar.owed ENABLE ROW LEVEL SECURITY;
+ALTER TABLE sandbar.owed FORCE ROW LEVEL SECURITY;
+CREATE POLICY own ON sandbar.owed
+  USING (ws = (SELECT NULLIF(current_setting('sandbar.ws', true), '')::bigint));
+
 -- A workspace that was dropped leaves its row as a mark: a t below 0, and a name longer than a name
 -- may be.
 CREATE FUNCTION sandbar.all_workspaces() RETURNS TABLE (ws bigint, name text)
@@ -461,7 +468,7 @@ BEGIN ATOMIC
   DELETE FROM sandbar.idempotency x WHERE x.ws = (SELECT sandbar.bound());
   DELETE FROM sandbar.token x WHERE x.ws = (SELECT sandbar.bound());
   DELETE FROM sandbar.search x WHERE x.ws = (SELECT sandbar.bound());
-  DELETE FROM sandbar.unsearched x WHERE x.ws = (SELECT sandbar.bound());
+  DELETE FROM sandbar.owed x WHERE x.ws = (SELECT sandbar.bound());
   DELETE FROM sandbar.job x WHERE x.ws = (SELECT sandbar.bound());
   DELETE FROM sandbar.audit x WHERE x.ws = (SELECT sandbar.bound());
   DELETE FROM sandbar.seal x WHERE x.ws = (SELECT sandbar.bound());
@@ -503,6 +510,37 @@ BEGIN ATOMIC
     SELECT setval('sandbar.workspace_ws_seq', max(m.ws)) FROM made m HAVING max(m.ws) IS NOT NULL
   )
   SELECT (SELECT count(*) FROM made) + 0 * (SELECT count(*) FROM continued);
+END;
+
+-- Whoever works duties off does so for all workspaces. These functions tell what is owed and to which
+-- workspace, and nothing of what is in it. A duty that is claimed is nobody else's for a while.
+CREATE POLICY claiming ON sandbar.owed TO CURRENT_USER USING (true) WITH CHECK (true);
+
+CREATE FUNCTION sandbar.owed_duties()
+RETURNS TABLE (ws bigint, name text, duty text, since_us bigint, tries bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+  SELECT o.ws, (SELECT w.name FROM sandbar.workspace w WHERE w.ws = o.ws AND w.t >= 0), o.duty,
+         o.since_us, o.tries
+  FROM sandbar.owed o ORDER BY o.since_us, o.ws, o.duty;
+END;
+
+CREATE FUNCTION sandbar.claim_owed(lease_us bigint)
+RETURNS TABLE (ws bigint, name text, duty text, since_us bigint, tries bigint)
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+  WITH clock AS MATERIALIZED (SELECT sandbar.clock_us() AS now),
+  due AS MATERIALIZED (
+    SELECT o.ws, o.duty FROM sandbar.owed o WHERE o.due_us <= (SELECT now FROM clock)
+    ORDER BY o.due_us, o.ws, o.duty LIMIT 1 FOR UPDATE SKIP LOCKED
+  ), claimed AS (
+    UPDATE sandbar.owed o SET due_us = (SELECT now FROM clock) + lease_us
+    FROM due d WHERE o.ws = d.ws AND o.duty = d.duty
+    RETURNING o.ws, o.duty, o.since_us, o.tries
+  )
+  SELECT c.ws, (SELECT w.name FROM sandbar.workspace w WHERE w.ws = c.ws AND w.t >= 0), c.duty,
+         c.since_us, c.tries
+  FROM claimed c;
 END;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA sandbar FROM PUBLIC;

@@ -24,6 +24,7 @@ from sandbar.store.postgres.connection import (
 from sandbar.store.postgres.install import check
 from sandbar.store.postgres.jobs import PostgresJobs
 from sandbar.store.postgres.notices import POLL_S, Crier, Ear
+from sandbar.store.postgres.owed import PostgresOwed
 from sandbar.store.postgres.pool import Pool, refuse_event_loop
 from sandbar.store.postgres.reads import QUERIES, Hurry, PostgresReads
 from sandbar.store.postgres.session import PostgresConnector
@@ -55,6 +56,7 @@ class PostgresStore(OpenStore):
         self._founders = Pool(url, open_writer, _FOUNDERS_MAX)  # of workspaces
         self.trail = self.key_uses = PostgresTrail(numbers, self._pool, self._appenders)
         self.buckets = PostgresBuckets(self._appenders)
+        self.owed = PostgresOwed(self._appenders)
         self._crier = Crier(url)
         self._ear: Ear | None = None
         super().__init__(

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import apsw
 import msgspec
 
+from sandbar import clock
 from sandbar.errors import NotFound, Unavailable, Unsupported
 from sandbar.store.archive import Table, Values, WorkspaceRow, damaged, not_empty
 from sandbar.store.files import put_in_place, remove, sync_file
@@ -173,7 +174,8 @@ class SqliteDestination:
             )
             for row in workspaces
         ]
-        unsearched = [(row.ws,) for row in workspaces if not row.is_dropped]
+        now_us = clock.now_us()
+        unsearched = [(row.ws, now_us) for row in workspaces if not row.is_dropped]
         self._add(_Q.put_workspace, counters)
         self._add(_Q.put_unsearched, unsearched)
 

@@ -25,7 +25,7 @@ INSERT INTO workspace (ws, name, t, generation, epoch, next_id, instant_us)
 VALUES (?, ?, ?, ?, ?, ?, ?)
 
 -- name: put_unsearched
-INSERT INTO unsearched (ws, after) VALUES (?, 0)
+INSERT INTO owed (ws, duty, mark, since_us, tries, due_us) VALUES (?, 'index', 0, ?, 0, 0)
 
 -- name: put_rows
 INSERT INTO {table} (ws, {columns}) VALUES (?, {marks})

@@ -12,6 +12,7 @@ import apsw
 from sandbar.store.examined import Examination
 from sandbar.store.migrate import migrations_of
 from sandbar.store.sqlite.connection import open_reader, translated
+from sandbar.store.sqlite.owed import duties_of
 from sandbar.store.sqlite.reads import QUERIES
 from sandbar.store.sqlite.upgrade import PACKAGE, migration_number
 
@@ -28,32 +29,35 @@ def examine(path: str, workspace: str) -> Examination:
             number = migration_number(connection)
             rows = connection.execute(QUERIES.workspaces).fetchall() if number else []
             names = tuple(str(name) for _, name in rows)
+            known = len(migrations_of(PACKAGE))
+            owed = duties_of(connection) if number == known else ()
     finally:
         connection.close()
     lock = Path(f"{whole}{CLAIM}")
-    is_served = _is_claimed(lock)
+    is_served = is_claimed(whole)
     return Examination(
         f"SQLite {apsw.sqlite_lib_version()}",
         number,
-        len(migrations_of(PACKAGE)),
+        known,
         has_workspace=workspace in names,
         workspaces=names,
         is_served=is_served,
         server_pid=_holder(lock) if is_served else None,
+        owed=owed,
     )
 
 
 def home_of_server(path: str) -> str | None:
     """The workspace that the server of a file is at home in; None if none runs."""
-    lock = Path(f"{path}{CLAIM}")
-    if not _is_claimed(lock):
+    if not is_claimed(path):
         return None
-    return lock.read_bytes().decode("utf-8", "surrogatepass") or None
+    return Path(f"{path}{CLAIM}").read_bytes().decode("utf-8", "surrogatepass") or None
 
 
-def _is_claimed(lock: Path) -> bool:
+def is_claimed(path: str) -> bool:
+    """Whether a server serves this file."""
     try:
-        handle = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(f"{path}{CLAIM}", os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:

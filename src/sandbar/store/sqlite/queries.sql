@@ -188,13 +188,13 @@ SELECT id, class, t, doc FROM entity
 WHERE place > (?1 << 40) + ?2 AND place < ((?1 + 1) << 40) AND ws = ?1 ORDER BY place LIMIT ?3
 
 -- name: unsearched
-SELECT after FROM unsearched WHERE ws = ?
+SELECT mark FROM owed WHERE ws = ? AND duty = 'index'
 
 -- name: note_searched
-UPDATE unsearched SET after = ? WHERE ws = ?
+UPDATE owed SET mark = ? WHERE ws = ? AND duty = 'index'
 
 -- name: all_searched
-DELETE FROM unsearched WHERE ws = ?
+DELETE FROM owed WHERE ws = ? AND duty = 'index'
 
 -- The walk begins at the greatest id and ends as soon as it has enough, so that a word of a million
 -- entities costs no more than one of a thousand. The class is looked up only if anybody cares.

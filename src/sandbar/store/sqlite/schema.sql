@@ -139,11 +139,18 @@ INSERT INTO search (search, rank) VALUES ('automerge', 16);
 -- Those above that number bit by bit, so that no write has to wait for all of it.
 INSERT INTO search (search, rank) VALUES ('crisismerge', 64);
 
--- Workspaces with entities from before there was a search, and up to which id they are indexed.
-CREATE TABLE unsearched (
-  ws     INTEGER PRIMARY KEY,
-  after  INTEGER NOT NULL
-) STRICT;
+-- What a commit leaves to be done after it: written by that commit, removed when it is done. A scrub
+-- overwrites what was erased; mark is the t of the last commit that owes it. An index makes entities
+-- searchable that were there before their words were; mark is the id up to which that is done.
+CREATE TABLE owed (
+  ws        INTEGER NOT NULL,
+  duty      TEXT NOT NULL,
+  mark      INTEGER NOT NULL,
+  since_us  INTEGER NOT NULL,
+  tries     INTEGER NOT NULL,
+  due_us    INTEGER NOT NULL,
+  PRIMARY KEY (ws, duty)
+) STRICT, WITHOUT ROWID;
 
 -- One row per request, under the n-th number of the run of a process; never arguments or results.
 CREATE TABLE audit (

@@ -25,6 +25,7 @@ from sandbar.store.sqlite.connection import (
 from sandbar.store.sqlite.erasure import erase
 from sandbar.store.sqlite.file import File
 from sandbar.store.sqlite.jobs import apply_jobs, token_of_job
+from sandbar.store.sqlite.owed import owe_scrub
 from sandbar.store.sqlite.reads import QUERIES, SqliteReads
 from sandbar.store.sqlite.trail import apply_rides
 from sandbar.store.sqlite.words import apply_words
@@ -121,6 +122,8 @@ class SqliteSession(SqliteReads):
             apply_rides(self._connection, self._ws, plan)
             for id, t in plan.erased.items():
                 erase(self._connection, self._ws, id, t)
+            if plan.erased:
+                owe_scrub(self._connection, self._ws, max(plan.erased.values()))
 
     def commit(self) -> None:
         """Commit and sync."""

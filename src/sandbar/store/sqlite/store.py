@@ -12,8 +12,7 @@ from typing import Any
 
 import apsw
 
-from sandbar.errors import Conflict, Incorrect, Problem, Unavailable
-from sandbar.faults import log_fault
+from sandbar.errors import Conflict, Incorrect
 from sandbar.patience import check as check_patience
 from sandbar.patience import current
 from sandbar.store.numbering import Numbers
@@ -22,9 +21,9 @@ from sandbar.store.rows import Head, Row, Token
 from sandbar.store.scan import Key
 from sandbar.store.sqlite.buckets import MemoryBuckets
 from sandbar.store.sqlite.connection import open_reader, problem_of, translated
-from sandbar.store.sqlite.erasure import scrub
-from sandbar.store.sqlite.examine import CLAIM, home_of_server
+from sandbar.store.sqlite.examine import CLAIM, home_of_server, is_claimed
 from sandbar.store.sqlite.jobs import SqliteJobs
+from sandbar.store.sqlite.owed import SqliteOwed
 from sandbar.store.sqlite.reads import QUERIES, SqliteReads
 from sandbar.store.sqlite.session import SqliteConnector
 from sandbar.store.sqlite.trail import SqliteTrail
@@ -58,6 +57,7 @@ class SqliteStore(OpenStore):
             self.trail = self.key_uses = SqliteTrail(
                 file, numbers, self._write_lock, self._all_rows, self._require_open
             )
+            self.owed = SqliteOwed(file, self._write_lock, self._all_rows, self._require_open)
             super().__init__(
                 lambda: SqliteConnector(file, self._write_lock),
                 numbers,
@@ -70,6 +70,19 @@ class SqliteStore(OpenStore):
         except BaseException:
             unlock(self._server_lock)
             raise
+        try:
+            self._do_what_is_owed()
+        except BaseException:
+            self.close()
+            raise
+
+    def _do_what_is_owed(self) -> None:
+        """What another process was to overwrite, and has not, is done before anything else.
+
+        A server does it in the background, also for those who work beside it.
+        """
+        if self.owed.is_scrub_due() and not is_claimed(self._path):
+            self.scrub()
 
     # --- workspaces ------------------------------------------------------------------------
 
@@ -171,15 +184,7 @@ class SqliteStore(OpenStore):
 
     def scrub(self) -> bool:
         """Overwrite what was erased: write the file anew, and empty the log."""
-        try:
-            self._require_open()
-            return scrub(self._file)
-        except Problem as problem:
-            # What was erased is committed: whoever asks for more is not told that it failed. Others
-            # keep the file busy, or it cannot be opened; the next purge makes up for it.
-            if not isinstance(problem, Unavailable):
-                log_fault("store.scrub-failed", problem)
-            return False
+        return self.owed.scrub()
 
     def _let_go(self) -> None:
         self.jobs.close()

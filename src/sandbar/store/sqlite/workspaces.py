@@ -6,6 +6,7 @@ import secrets
 
 from sandbar.store.queries import load_queries
 from sandbar.store.sqlite.file import File
+from sandbar.store.sqlite.owed import owe_scrub
 from sandbar.store.sqlite.reads import QUERIES
 from sandbar.store.workspaces import no_workspace
 
@@ -21,7 +22,7 @@ TABLES = (
     "idempotency",
     "token",
     "job",
-    "unsearched",
+    "owed",
     "audit",
     "seal",
     "key_use",
@@ -44,3 +45,4 @@ def drop_workspace(file: File, name: str) -> None:
         connection.execute(_Q.drop_entities, (ws,))
         for table in TABLES:
             connection.execute(_Q.drop_rows.format(table=table), (ws,))
+        owe_scrub(connection, ws, 0)

@@ -67,7 +67,7 @@ class Restored(Answer, frozen=True, kw_only=True):
 
 
 class PurgeArguments(Arguments, frozen=True, kw_only=True):
-    """The entity to be erased. There is no key: a second purge says that it is done."""
+    """The entity to be erased. There is no key: a second purge finishes it, or says it is done."""
 
     entity: EntityName
     mode: Annotated[
@@ -80,7 +80,9 @@ class PurgeAnswer(Answer, frozen=True, kw_only=True):
     """The entities that are no more: this one and what it owned."""
 
     entity_ids: list[int]
-    scrubbed: bool  # false: erased bytes may linger in the file's log for a while
+    scrubbed: (
+        bool  # false: erased bytes may linger in the file; they are owed, and overwritten soon
+    )
     receipt: Receipt
 
 
