@@ -186,9 +186,12 @@ def combined(property: Property, had: list[Any], given: list[Any], *, adding: bo
     """The values that a slot has with these added to it, or without them."""
     key = property.value_key
     keys = {key(value) for value in (had if adding else given)}
-    if adding:
-        return had + [value for value in given if key(value) not in keys]
-    return [value for value in had if key(value) not in keys]
+    if not adding:
+        return [value for value in had if key(value) not in keys]
+    result = had + [value for value in given if key(value) not in keys]
+    if len(result) > VALUES_MAX:
+        raise too_many_values()
+    return result
 
 
 def distinct(property: Property, values: list[Any]) -> list[Any]:

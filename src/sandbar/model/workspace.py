@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from sandbar.errors import Incorrect, Problem
 from sandbar.model import core
 from sandbar.model.bootstrap import grow_core, install_metamodel, read_metamodel
+from sandbar.model.bounds import DEFAULT_BOUNDS, SchemaBounds
 from sandbar.model.commits import Commit, Standing, commits_after
 from sandbar.model.counting import count_holders
 from sandbar.model.credentials import Credentials
@@ -66,17 +67,24 @@ T = TypeVar("T")
 class Workspace:
     """All that can be asked of one workspace, bound to it for good."""
 
-    def __init__(self, store: Store, ws: int) -> None:
+    def __init__(self, store: Store, ws: int, bounds: SchemaBounds = DEFAULT_BOUNDS) -> None:
         self._store = store
         self._ws = self.number = ws  # what the store and the audit know it by
-        self._schemas = SchemaCache()
+        self.bounds = bounds
+        self._schemas = SchemaCache(bounds)
         self._writes = Writes(store, ws, self._schema_of_generation, self._latest_schema)
         self.credentials = Credentials(store, ws, self._writes, self._latest_schema)
         self.jobs = Jobs(self._writes)
         self.validity = Validity(self._view)
 
     @classmethod
-    def open(cls, store: Store, name: str, metamodel: bytes | None = None) -> Workspace:
+    def open(
+        cls,
+        store: Store,
+        name: str,
+        metamodel: bytes | None = None,
+        bounds: SchemaBounds = DEFAULT_BOUNDS,
+    ) -> Workspace:
         """The workspace of that name; a new one gets the core metamodel, or the given dump."""
         check_name(name)
         entries = core.CORE if metamodel is None else read_metamodel(metamodel)
@@ -91,7 +99,7 @@ class Workspace:
             refuse_in_event_loop()
             work = partial(install_metamodel, entries=entries) if is_empty else grow_core
             store.submit(ws, work, alone=True).result()
-        workspace = cls(store, ws)
+        workspace = cls(store, ws, bounds)
         if is_unbuilt:
             refuse_in_event_loop()
             build_index(store, ws, workspace._schema_of_generation)
