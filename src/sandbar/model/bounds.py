@@ -24,7 +24,7 @@ class SchemaBounds(NamedTuple):
     definitions_at_once: int = 5_000  # that one transaction makes or changes
 
 
-DEFAULT_BOUNDS = SchemaBounds()
+BOUNDS = SchemaBounds()  # unless a server sets others
 
 _NEXT = {
     "class_parents": "give it fewer dt/subclass-of, for example one class that stands for several",

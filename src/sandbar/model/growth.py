@@ -16,6 +16,8 @@ from sandbar.model.bounds import beyond
 from sandbar.model.reaching import reached
 from sandbar.model.schema import Schema
 
+_SUBCLASS_OF, _SLOTS, _ROOT = str(core.SUBCLASS_OF), str(core.SLOTS), [core.RESOURCE]
+
 TURNS_MAX = 8  # of classes whose class is defined by the same transaction
 
 
@@ -43,54 +45,53 @@ def check_growth(old: Schema, new: Schema, changed: Iterable[int]) -> None:
         said = f"a workspace has at most {most} classes and properties; there would be {count}"
         raise beyond("definitions", said, most, count)
     reshaped = {id for id in changed if new.has_class(id) and _is_reshaped(old, new, id)}
-    if not reshaped:
-        return
     for id in sorted(reshaped):
         _check_width(old, new, id)
     below = sorted(new.at_or_below(reshaped))
     _check_depth(old, new, below)
     for id in below:
         _check_inherited(old, new, id)
-    most, count = new.bounds.inherited_slots, slot_total(new)
-    if count > most and count > slot_total(old):
+    _check_total(old, new, below)
+
+
+def _check_total(old: Schema, new: Schema, below: list[int]) -> None:
+    """What all classes inherit together; only those in `below` may inherit more than before."""
+    more = sum(_slot_count(new, id) for id in below)
+    more -= sum(_slot_count(old, id) for id in below if old.has_class(id))
+    if more <= 0:
+        return
+    most = new.bounds.inherited_slots
+    count = more + sum(_slot_count(old, id) for id in old.class_ids if id in new.docs)
+    if count > most:
         said = f"all classes together have at most {most} slots, inherited ones included; "
         raise beyond("inherited_slots", f"{said}there would be {count}", most, count)
 
 
-def slot_count(schema: Schema, id: int) -> int:
+def _slot_count(schema: Schema, id: int) -> int:
     """How many slots a class has, inherited ones included; which ones is not kept."""
     count = schema.slot_counts.get(id)
     if count is None:
-        classes = reached([id], partial(_parents, schema))
-        slots = (schema.class_by_id(one).direct_slot_ids for one in classes if one in schema.docs)
+        docs = (schema.docs.get(one) for one in reached([id], partial(_parents, schema)))
+        slots = (entry[1].get(_SLOTS) or () for entry in docs if entry is not None)
         count = schema.slot_counts[id] = len(set[int]().union(*slots))
     return count
 
 
-def slot_total(schema: Schema) -> int:
-    """The same of all classes together."""
-    return sum(slot_count(schema, id) for id in schema.class_ids)
-
-
 def _is_reshaped(old: Schema, new: Schema, id: int) -> bool:
     """Whether a class stands elsewhere than before, or brings other slots."""
-    if not old.has_class(id):
-        return True
-    was, now = old.class_by_id(id), new.class_by_id(id)
-    return was.parent_ids != now.parent_ids or was.direct_slot_ids != now.direct_slot_ids
+    says = (_held(old, id, slot) != _held(new, id, slot) for slot in (_SUBCLASS_OF, _SLOTS))
+    return not old.has_class(id) or any(says)
 
 
 def _check_width(old: Schema, new: Schema, id: int) -> None:
     """What the class itself brings."""
-    cls = new.class_by_id(id)
-    was = old.class_by_id(id) if old.has_class(id) else None
-    most, count = new.bounds.class_parents, len(cls.parent_ids)
-    if count > most and (was is None or count > len(was.parent_ids)):
-        said = f"a class has at most {most} parents; {cls.ident} would have {count}"
+    most, count = new.bounds.class_parents, len(_held(new, id, _SUBCLASS_OF))
+    if count > most and count > len(_held(old, id, _SUBCLASS_OF)):
+        said = f"a class has at most {most} parents; {new.ident_of(id)} would have {count}"
         raise beyond("class_parents", said, most, count)
-    most, count = new.bounds.class_slots, len(cls.direct_slot_ids)
-    if count > most and (was is None or count > len(was.direct_slot_ids)):
-        raise _too_many_slots(cls.ident, most, count)
+    most, count = new.bounds.class_slots, len(_held(new, id, _SLOTS))
+    if count > most and count > len(_held(old, id, _SLOTS)):
+        raise _too_many_slots(new.ident_of(id), most, count)
 
 
 def _check_depth(old: Schema, new: Schema, ids: list[int]) -> None:
@@ -104,14 +105,13 @@ def _check_depth(old: Schema, new: Schema, ids: list[int]) -> None:
 
 
 def _check_inherited(old: Schema, new: Schema, id: int) -> None:
-    ident, is_new = new.ident_of(id), not old.has_class(id)
-    most = new.bounds.class_ancestors
+    most, ident = new.bounds.class_ancestors, new.ident_of(id)
     count = _ancestor_count(new, id, most)
-    if count > most and (is_new or _ancestor_count(new, id) > _ancestor_count(old, id)):
-        said = f"a class has at most {most} others above it; {ident} would have {count} or more"
+    if count > most and (count := _ancestor_count(new, id)) > _ancestor_count(old, id):
+        said = f"a class has at most {most} others above it; {ident} would have {count}"
         raise beyond("class_ancestors", said, most, count)
-    most, count = new.bounds.class_slots, slot_count(new, id)
-    if count > most and (is_new or count > slot_count(old, id)):
+    most, count = new.bounds.class_slots, _slot_count(new, id)
+    if count > most and count > _slot_count(old, id):
         raise _too_many_slots(ident, most, count)
 
 
@@ -122,7 +122,7 @@ def _too_many_slots(ident: str, most: int, count: int) -> Incorrect:
 
 def _ancestor_count(schema: Schema, id: int, enough: float = math.inf) -> int:
     """How many classes are above one; it is not counted much further than `enough`."""
-    seen = set(schema.class_by_id(id).parent_ids)
+    seen = set(_parents(schema, id))
     waiting = list(seen)
     while waiting and len(seen) <= enough:
         fresh = [up for up in _parents(schema, waiting.pop()) if up not in seen]
@@ -132,7 +132,16 @@ def _ancestor_count(schema: Schema, id: int, enough: float = math.inf) -> int:
 
 
 def _parents(schema: Schema, id: int) -> list[int]:
-    return schema.parents_of(id) if id in schema.docs else []
+    """The classes directly above one; what is not there has none."""
+    is_root = id == core.RESOURCE or id not in schema.docs
+    return [] if is_root else _held(schema, id, _SUBCLASS_OF) or _ROOT
+
+
+def _held(schema: Schema, id: int, slot: str) -> list[int]:
+    """What a definition refers to, without compiling it: of large schemas most is never used."""
+    entry = schema.docs.get(id)
+    held: list[int] = (entry[1].get(slot) if entry else None) or []
+    return held
 
 
 class _Steps:

@@ -13,7 +13,7 @@ from typing import Any
 
 from sandbar.errors import Incorrect, NotFound
 from sandbar.model import core
-from sandbar.model.bounds import DEFAULT_BOUNDS
+from sandbar.model.bounds import BOUNDS
 from sandbar.model.documents import Doc
 from sandbar.model.expressions import Expression, compile_expression
 from sandbar.model.findings import Suggestion
@@ -61,9 +61,7 @@ class Class:
     def ancestors(self) -> list[int]:
         """All classes above, nearest first, each once."""
         found = reached(self.parent_ids, self._schema.parents_of)
-        if self.id not in self.parent_ids:
-            found.pop(self.id, None)  # in a circle, which is refused
-        return list(found)
+        return [id for id in found if id != self.id]  # as in a circle, which is refused
 
     @cached_property
     def lineage(self) -> frozenset[int]:
@@ -169,7 +167,7 @@ class Class:
 class Schema:
     """All classes and properties of a workspace at one generation."""
 
-    bounds = DEFAULT_BOUNDS  # within which it may grow
+    bounds = BOUNDS  # within which it may grow
 
     def __init__(self, generation: int, t: int, docs: MetaDocs, changes: list[int]) -> None:
         self.generation = generation

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from sandbar.model import core
-from sandbar.model.bounds import DEFAULT_BOUNDS, SchemaBounds
+from sandbar.model.bounds import BOUNDS, SchemaBounds
 from sandbar.model.documents import Doc, read_doc
 from sandbar.model.reaching import reached
 from sandbar.model.schema import Schema
@@ -36,7 +36,7 @@ class SchemaSource(Protocol):
 class SchemaCache:
     """The current schema, and a few past ones."""
 
-    def __init__(self, bounds: SchemaBounds = DEFAULT_BOUNDS) -> None:
+    def __init__(self, bounds: SchemaBounds = BOUNDS) -> None:
         self._bounds = bounds
         self._current: Schema | None = None
         self._epoch = 0

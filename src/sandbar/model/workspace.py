@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from sandbar.errors import Incorrect, Problem
 from sandbar.model import core
 from sandbar.model.bootstrap import grow_core, install_metamodel, read_metamodel
-from sandbar.model.bounds import DEFAULT_BOUNDS, SchemaBounds
+from sandbar.model.bounds import BOUNDS, SchemaBounds
 from sandbar.model.commits import Commit, Standing, commits_after
 from sandbar.model.counting import count_holders
 from sandbar.model.credentials import Credentials
@@ -46,13 +46,7 @@ from sandbar.model.results import (
 )
 from sandbar.model.schema import Schema
 from sandbar.model.schema_cache import SchemaCache
-from sandbar.model.searching import (
-    Search,
-    build_index,
-    refuse_past,
-    refuse_unbuilt,
-    search_page,
-)
+from sandbar.model.searching import Search, build_index, refuse_past, refuse_unbuilt, search_page
 from sandbar.model.secrets import kept_secret, matches_secret
 from sandbar.model.trial import try_out
 from sandbar.model.validity import Validity
@@ -67,7 +61,7 @@ T = TypeVar("T")
 class Workspace:
     """All that can be asked of one workspace, bound to it for good."""
 
-    def __init__(self, store: Store, ws: int, bounds: SchemaBounds = DEFAULT_BOUNDS) -> None:
+    def __init__(self, store: Store, ws: int, bounds: SchemaBounds = BOUNDS) -> None:
         self._store = store
         self._ws = self.number = ws  # what the store and the audit know it by
         self.bounds = bounds
@@ -79,11 +73,7 @@ class Workspace:
 
     @classmethod
     def open(
-        cls,
-        store: Store,
-        name: str,
-        metamodel: bytes | None = None,
-        bounds: SchemaBounds = DEFAULT_BOUNDS,
+        cls, store: Store, name: str, metamodel: bytes | None = None, bounds: SchemaBounds = BOUNDS
     ) -> Workspace:
         """The workspace of that name; a new one gets the core metamodel, or the given dump."""
         check_name(name)
