@@ -345,10 +345,10 @@ class Schema:
         """The classes directly above one."""
         return self.class_by_id(id).parent_ids
 
-    def slots_below(self, cls: Class) -> set[str]:
-        """Every slot that an instance of a class, or of one below it, may have."""
-        classes = reached(self.at_or_below({cls.id}), self.parents_of)  # some have other parents
-        ids = {slot for id in classes for slot in self.class_by_id(id).direct_slot_ids}
+    def slots_of_any(self, classes: Iterable[int]) -> set[str]:
+        """Every slot that an instance of one of these classes may have."""
+        above = reached(classes, self.parents_of)
+        ids = {slot for id in above for slot in self.class_by_id(id).direct_slot_ids}
         return {self.ident_of(id) for id in ids if id != core.TYPE}
 
     def with_subclasses(self, names: Iterable[Any]) -> frozenset[int]:
