@@ -6,15 +6,17 @@ less than what is allowed.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Generic, TypeVar
 
 from sandbar.errors import Incorrect
 from sandbar.model import core
 from sandbar.model.bounds import beyond
 from sandbar.model.reaching import reached
 from sandbar.model.schema import Schema
+
+V = TypeVar("V")
 
 _SUBCLASS_OF, _SLOTS, _ROOT = str(core.SUBCLASS_OF), str(core.SLOTS), [core.RESOURCE]
 
@@ -48,33 +50,35 @@ def check_growth(old: Schema, new: Schema, changed: Iterable[int]) -> None:
     for id in sorted(reshaped):
         _check_width(old, new, id)
     below = sorted(new.at_or_below(reshaped))
-    _check_depth(old, new, below)
-    for id in below:
-        _check_inherited(old, new, id)
-    _check_total(old, new, below)
+    for check in (_check_depth, _check_ancestors, _check_slots, _check_total):
+        check(old, new, below)
 
 
 def _check_total(old: Schema, new: Schema, below: list[int]) -> None:
     """What all classes inherit together; only those in `below` may inherit more than before."""
-    more = sum(_slot_count(new, id) for id in below)
-    more -= sum(_slot_count(old, id) for id in below if old.has_class(id))
+    more = sum(_slot_counts(new, below)) - sum(_slot_counts(old, below))
     if more <= 0:
         return
     most = new.bounds.inherited_slots
-    count = more + sum(_slot_count(old, id) for id in old.class_ids if id in new.docs)
+    count = more + sum(_slot_counts(old, [id for id in old.class_ids if id in new.docs]))
     if count > most:
         said = f"all classes together have at most {most} slots, inherited ones included; "
         raise beyond("inherited_slots", f"{said}there would be {count}", most, count)
 
 
-def _slot_count(schema: Schema, id: int) -> int:
-    """How many slots a class has, inherited ones included; which ones is not kept."""
-    count = schema.slot_counts.get(id)
-    if count is None:
-        docs = (schema.docs.get(one) for one in reached([id], partial(_parents, schema)))
-        slots = (entry[1].get(_SLOTS) or () for entry in docs if entry is not None)
-        count = schema.slot_counts[id] = len(set[int]().union(*slots))
-    return count
+def _slot_counts(schema: Schema, ids: Iterable[int]) -> list[int]:
+    """How many slots each class has, inherited ones included; which ones is not kept."""
+    known = schema.slot_counts
+
+    def slots(id: int, above: list[frozenset[int]]) -> frozenset[int]:
+        own = _held(schema, id, _SLOTS)
+        return above[0] if len(above) == 1 and not own else frozenset(own).union(*above)
+
+    found = _Upward(schema, slots)
+    for id in ids:
+        if id not in known and id in schema.docs:
+            known[id] = len(found.of(id))
+    return [known.get(id, 0) for id in ids]
 
 
 def _is_reshaped(old: Schema, new: Schema, id: int) -> bool:
@@ -95,40 +99,47 @@ def _check_width(old: Schema, new: Schema, id: int) -> None:
 
 
 def _check_depth(old: Schema, new: Schema, ids: list[int]) -> None:
-    most, steps, before = new.bounds.class_depth, _Steps(new), _Steps(old)
+    def steps(id: int, above: list[int]) -> int:
+        return 1 + max(above, default=-1)
+
+    most, now, before = new.bounds.class_depth, _Upward(new, steps), _Upward(old, steps)
     for id in ids:
-        count = steps.above(id)
-        if count > most and count > before.above(id):
+        count = now.of(id)
+        if count > most and (id not in old.docs or count > before.of(id)):
             said = f"a class stands at most {most} steps below dt/Resource; "
             said += f"{new.ident_of(id)} would stand {count} below it"
             raise beyond("class_depth", said, most, count)
 
 
-def _check_inherited(old: Schema, new: Schema, id: int) -> None:
-    most, ident = new.bounds.class_ancestors, new.ident_of(id)
-    count = _ancestor_count(new, id, most)
-    if count > most and (count := _ancestor_count(new, id)) > _ancestor_count(old, id):
-        said = f"a class has at most {most} others above it; {ident} would have {count}"
-        raise beyond("class_ancestors", said, most, count)
-    most, count = new.bounds.class_slots, _slot_count(new, id)
-    if count > most and count > _slot_count(old, id):
-        raise _too_many_slots(ident, most, count)
+def _check_ancestors(old: Schema, new: Schema, ids: list[int]) -> None:
+    most = new.bounds.class_ancestors
+
+    def ancestors(id: int, above: list[frozenset[int] | None]) -> frozenset[int] | None:
+        """They, or None for too many: so that no set is much larger than the bound."""
+        sets = [one for one in above if one is not None]
+        found = frozenset(_parents(new, id)).union(*sets)
+        return found if len(sets) == len(above) and len(found) <= most else None
+
+    now = _Upward(new, ancestors)
+    for id in ids:
+        if now.of(id) is not None:
+            continue
+        count, before = (len(reached([id], partial(_parents, one))) - 1 for one in (new, old))
+        if count > before:
+            said = f"a class has at most {most} others above it; {new.ident_of(id)} would have "
+            raise beyond("class_ancestors", f"{said}{count}", most, count)
+
+
+def _check_slots(old: Schema, new: Schema, ids: list[int]) -> None:
+    most = new.bounds.class_slots
+    for id, count in zip(ids, _slot_counts(new, ids), strict=True):
+        if count > most and count > _slot_counts(old, [id])[0]:
+            raise _too_many_slots(new.ident_of(id), most, count)
 
 
 def _too_many_slots(ident: str, most: int, count: int) -> Incorrect:
     said = f"a class has at most {most} slots, inherited ones included; {ident} would have {count}"
     return beyond("class_slots", said, most, count)
-
-
-def _ancestor_count(schema: Schema, id: int, enough: float = math.inf) -> int:
-    """How many classes are above one; it is not counted much further than `enough`."""
-    seen = set(_parents(schema, id))
-    waiting = list(seen)
-    while waiting and len(seen) <= enough:
-        fresh = [up for up in _parents(schema, waiting.pop()) if up not in seen]
-        seen.update(fresh)
-        waiting += fresh
-    return len(seen)
 
 
 def _parents(schema: Schema, id: int) -> list[int]:
@@ -144,23 +155,25 @@ def _held(schema: Schema, id: int, slot: str) -> list[int]:
     return held
 
 
-class _Steps:
-    """How far classes stand below the root, on the longest way; each is looked at once."""
+class _Upward(Generic[V]):
+    """What follows of a class from those directly above it: worked out once for each."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, derive: Callable[[int, list[V]], V]) -> None:
         self._schema = schema
-        self._known: dict[int, int] = {core.RESOURCE: 0}
+        self._derive = derive
+        self._known: dict[int, V] = {}
 
-    def above(self, id: int) -> int:
-        """The steps up from a class; what is none has none, and a circle is not followed."""
+    def of(self, id: int) -> V:
+        """The value of a class; a circle is not followed."""
         known, way, begun = self._known, [id], set[int]()
         while way:
             here = way[-1]
-            parents = () if here in known else _parents(self._schema, here)
             if here in known:
                 way.pop()
-            elif here in begun:  # and all above it are known, but for a circle
-                known[here] = 1 + max((known.get(up, 0) for up in parents), default=-1)
+                continue
+            parents = _parents(self._schema, here)
+            if here in begun:  # and all above it are known, but for a circle
+                known[here] = self._derive(here, [known[up] for up in parents if up in known])
             else:
                 begun.add(here)
                 way += [up for up in parents if up not in known and up not in begun]
