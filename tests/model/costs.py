@@ -338,6 +338,53 @@ def fill_a_slot(ground: Ground, size: int) -> Work:
     return work
 
 
+def add_one_by_one(ground: Ground, size: int) -> Work:
+    """Many operations on one slot of one entity: each adds a value, then each takes one away."""
+    db = _shop(ground)
+    made = db.create("c/N", {"p/name": "x"}).entity_id
+    values = [f"v {n}" for n in range(size)]
+    more = [{"op": "update", "entity": made, "add": {"p/tags": [one]}} for one in values]
+    less = [{"op": "update", "entity": made, "remove": {"p/tags": [one]}} for one in values]
+    return lambda: db.transact([*more, *less[1:]])
+
+
+def detach_one_by_one(ground: Ground, size: int) -> Work:
+    """Delete all that one entity refers to."""
+    many = {"dt/range": "dt/Resource", "db/cardinality": "many"}
+    db = defined(ground, {"p/all": many}, {"c/N": {"dt/slots": ["p/all"]}})
+    made = db.transact([{"op": "create", "class": "c/N"}] * size).outcomes
+    ids = [one.entity_id for one in made]
+    db.create("c/N", {"p/all": ids})
+    some = [{"op": "delete", "entity": id, "mode": "detach"} for id in ids]
+    return lambda: db.transact(some)
+
+
+def change_nothing_in_much(ground: Ground, size: int) -> Work:
+    """Many updates, which change nothing, of an entity as large as they are together."""
+    db = _shop(ground)
+    slots = {"p/name": "x", "dt/label": "y", "db/doc": "z" * 100 * size}
+    made = db.create("c/N", slots).entity_id
+    again = {"op": "update", "entity": made, "set": {"db/doc": slots["db/doc"]}}
+    some = [{"op": "update", "entity": made, "set": {"dt/label": "y"}}] * size
+    return lambda: db.transact([again, *some])
+
+
+def give_the_same(ground: Ground, size: int) -> Work:
+    """Many entities with the same value of a unique slot."""
+    db = _shop(ground)
+    some = [{"op": "create", "class": "c/N", "slots": {"p/name": "x"}}] * size
+    return lambda: refused(lambda: db.transact(some))
+
+
+def delete_beside_references(ground: Ground, size: int) -> Work:
+    """Many entities at once, where many slots might refer to them."""
+    slots = {f"p/r{n}": {"dt/range": "c/N"} for n in range(50)}
+    db = defined(ground, slots, {"c/N": {"dt/slots": list(slots)}})
+    made = db.transact([{"op": "create", "class": "c/N"}] * size).outcomes
+    some = [{"op": "delete", "entity": one.entity_id} for one in made]
+    return lambda: db.transact(some)
+
+
 def refused(work: Work) -> None:
     """Do what is to be refused."""
     try:
@@ -377,7 +424,7 @@ def part_seeds(ground: Ground, size: int) -> Work:
 
 def read_workflow(ground: Ground, size: int) -> Work:
     """A workflow of states in a row."""
-    states = [{"name": f"s{n}"} for n in range(size)] + [{"name": "end", "terminal": True}]
+    states = [{"name": f"s{n}"} for n in range(size)] + [{"name": "end", "terminal": "success"}]
     states[0]["initial"] = True
     names = [str(state["name"]) for state in states]
     moves = [
@@ -414,6 +461,11 @@ MEASURES = (
     Measure("transaction: updates", (250, 500, 1_000), update_many),
     Measure("transaction: a cascade", (250, 500, 1_000), delete_many),
     Measure("transaction: values of a slot", (1_000, 2_000, 4_000, 8_000), fill_a_slot),
+    Measure("transaction: changes of one slot", (250, 500, 1_000, 2_000), add_one_by_one),
+    Measure("transaction: references that end", (250, 500, 1_000), detach_one_by_one),
+    Measure("transaction: updates of no effect", (250, 500, 1_000), change_nothing_in_much),
+    Measure("transaction: one value for all", (250, 500, 1_000, 2_000), give_the_same),
+    Measure("transaction: deletes", (100, 200, 400), delete_beside_references),
     Measure("transaction: findings", (250, 500, 1_000, 2_000), write_wrongly),
     Measure("definitions that are wrong", (100, 200, 400, 800), define_wrongly),
     Measure("seeds of a pack", (1_100, 2_200, 4_400, 8_800), part_seeds),

@@ -11,7 +11,6 @@ from sandbar.errors import Conflict, Incorrect, Problem
 from sandbar.model import core
 from sandbar.model.checking import check_drafts, check_touched
 from sandbar.model.checks import (
-    combined,
     contradicted,
     fixed_class,
     ident_taken,
@@ -391,9 +390,10 @@ class _Performance:
                 raise takes_one()
             require_formed(draft, property)
             stored = self.unit.decode(draft, property, given) or []
-            before = self.unit.settled(draft, draft.doc)
-            had = before.get(property.key) or []
+            before = draft.doc = self.unit.settled(draft, draft.doc)
             stored = self.unit.settled(draft, {**before, property.key: stored})[property.key]
-            self.unit.put(draft, property, combined(property, had, stored, adding=adding))
+            values = self.unit.held.values_of(draft, property)
+            fresh = values.add(stored) if adding else values.remove(stored)
+            self.unit.put(draft, property, values.values, fresh)
         except Problem as problem:
             self._note(problem, property.ident, at)

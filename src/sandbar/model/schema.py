@@ -219,9 +219,10 @@ class Schema:
         return sorted(id for id, (cls, _) in self.docs.items() if cls in self.property_kinds)
 
     @cached_property
-    def ref_properties(self) -> list[Property]:
-        """Every stored property that refers to entities."""
-        return [p for p in map(self.property_by_id, self.property_ids) if p.is_ref and p.indexed]
+    def ref_properties(self) -> dict[int, Property]:
+        """Every stored property that refers to entities, by its number."""
+        properties = map(self.property_by_id, self.property_ids)
+        return {p.id: p for p in properties if p.is_ref and p.indexed}
 
     @cached_property
     def referring_defaults(self) -> dict[int, list[Property]]:
