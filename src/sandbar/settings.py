@@ -47,7 +47,7 @@ class Settings(
     class_depth: Most | None = None
     class_ancestors: Most | None = None
     class_slots: Most | None = None
-    inherited_slots: Most | None = None
+    inheritance: Most | None = None
     definitions: Most | None = None
     definitions_at_once: Most | None = None
 

@@ -1,6 +1,6 @@
 """What requests cost as they grow: processor time at several sizes, and the exponent of its growth.
 
-`python -m tests.model.complexity [--long] [NAME …]` prints the table, with a bar for each size.
+`python -m tests.model.costs [NAME …]` prints the table, with a bar for each size.
 
 A cost may grow like n log n. Everything above that is caught by two exponents: of a line through
 all sizes, and of the last step, where what is small at first shows. A machine that is busy with
@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import gc
 import math
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -64,6 +62,12 @@ class Measure(NamedTuple):
     name: str
     sizes: tuple[int, ...]
     prepare: Callable[[Ground, int], Work]
+    largest: int = 1_000_000  # what a request of this kind may have at most
+
+    def larger(self) -> Measure:
+        """The same at four times the sizes, as far as such a request may be made."""
+        sizes = tuple(4 * size for size in self.sizes)
+        return self if sizes[-1] > self.largest else self._replace(sizes=sizes)
 
 
 class Growth(NamedTuple):

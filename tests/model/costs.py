@@ -1,8 +1,14 @@
-"""The requests whose cost is measured, each against what a caller can make larger."""
+"""The requests whose cost is measured, each against what a caller can make larger.
+
+`python -m tests.model.costs [NAME …]` prints how each of them grows, on SQLite.
+"""
 
 from __future__ import annotations
 
-from itertools import count
+import sys
+import tempfile
+from itertools import count, pairwise
+from pathlib import Path
 from typing import Any
 
 import sandbar
@@ -13,7 +19,7 @@ from sandbar.packs.parting import in_parts
 from sandbar.verbs import class_tool_schema, class_tools
 from sandbar.verbs.class_tools import portable_keys
 from sandbar.workflow import read_spec
-from tests.model.complexity import Ground, Measure, Work
+from tests.model.complexity import Ground, Measure, Work, growth_of, on_sqlite, shown
 
 Slots = dict[str, Any]
 Definitions = dict[str, Slots]
@@ -119,7 +125,7 @@ def change_many_slots(ground: Ground, size: int) -> Work:
     db = defined(ground, properties, {"c/Broad": {"dt/slots": list(properties)}})
     db.create("c/Broad", dict.fromkeys(properties, "x"))
     stricter = {"db/unique": "value", "dt/required?": True}
-    return lambda: db.define(properties={name: stricter for name in properties})
+    return lambda: db.define(properties=dict.fromkeys(properties, stricter))
 
 
 def define_with_values(ground: Ground, size: int) -> Work:
@@ -385,12 +391,12 @@ def delete_beside_references(ground: Ground, size: int) -> Work:
     return lambda: db.transact(some)
 
 
-def refused(work: Work) -> None:
+def refused(work: Work) -> sandbar.Problem:
     """Do what is to be refused."""
     try:
         work()
-    except sandbar.Problem:
-        return
+    except sandbar.Problem as problem:
+        return problem
     raise AssertionError("it was not refused")
 
 
@@ -424,50 +430,66 @@ def part_seeds(ground: Ground, size: int) -> Work:
 
 def read_workflow(ground: Ground, size: int) -> Work:
     """A workflow of states in a row."""
-    states = [{"name": f"s{n}"} for n in range(size)] + [{"name": "end", "terminal": "success"}]
-    states[0]["initial"] = True
-    names = [str(state["name"]) for state in states]
+    states: list[Slots] = [{"name": f"s{n}"} for n in range(size)]
+    states.append({"name": "end", "terminal?": True, "terminal-kind": "success"})
+    states[0]["initial?"] = True
+    names = [state["name"] for state in states]
     moves = [
-        {"name": f"to-{after}", "from": [before], "to": after}
-        for before, after in zip(names, names[1:], strict=False)
+        {"name": f"to-{after}", "from": [before], "to": after} for before, after in pairwise(names)
     ]
     spec = {"name": "w/long", "states": states, "transitions": moves}
     return lambda: read_spec(spec)
 
 
 MEASURES = (
-    Measure("depth: layers of two classes", (8, 16, 32, 64), define_layers),
-    Measure("depth: a class below a chain", (50, 100, 200, 400), define_at_the_bottom),
-    Measure("width: parents of a class", (100, 200, 400, 800), define_with_parents),
-    Measure("slots of a class", (100, 200, 400, 800), define_with_slots),
+    Measure("depth: layers of two classes", (8, 16, 32, 64), define_layers, 64),
+    Measure("depth: a class below a chain", (50, 100, 200, 400), define_at_the_bottom, 400),
+    Measure("width: parents of a class", (100, 200, 400), define_with_parents),
+    Measure("slots of a class", (100, 200, 400), define_with_slots),
     Measure("slots that change at once", (100, 200, 400), change_many_slots),
-    Measure("classes in a transaction", (100, 200, 400, 800), define_classes),
+    Measure("classes in a transaction", (100, 200, 400), define_classes),
     Measure("classes below one that changes", (100, 200, 400), change_above_many),
     Measure("classes that are deleted", (100, 200, 400), delete_classes),
-    Measure("values of dt/one-of", (1_000, 2_000, 4_000, 8_000), define_with_values),
-    Measure("classes with tools", (100, 200, 400, 800), list_class_tools),
+    Measure("values of dt/one-of", (1_000, 2_000, 4_000, 8_000), define_with_values, 10_000),
+    Measure("classes with tools", (100, 200, 400), list_class_tools),
     Measure("slots that are described", (200, 400, 800), describe_broad),
     Measure("names that are alike", (500, 1_000, 2_000, 4_000), name_keys),
-    Measure("validators that are inherited", (16, 32, 64, 128), inherit_validators),
-    Measure("length of validators", (50, 100, 200, 390), compile_validators),
-    Measure("length of patterns", (120, 240, 480, 960), match_patterns),
+    Measure("validators that are inherited", (16, 32, 64, 128), inherit_validators, 128),
+    Measure("length of validators", (50, 100, 200, 390), compile_validators, 390),
+    Measure("length of patterns", (120, 240, 480, 960), match_patterns, 960),
     Measure("slots with patterns", (100, 200, 400), define_patterns),
-    Measure("filter: conditions", (24, 48, 96, 192), ask_conditions),
-    Measure("filter: alternatives", (24, 48, 96, 192), ask_alternatives),
-    Measure("filter: values of in", (125, 250, 500, 1_000), ask_among),
-    Measure("filter: references", (2, 4, 8), ask_deep),
-    Measure("filter: findings", (25, 50, 100, 200), ask_wrongly),
-    Measure("transaction: creates", (250, 500, 1_000, 2_000), create_many),
-    Measure("transaction: updates", (250, 500, 1_000), update_many),
-    Measure("transaction: a cascade", (250, 500, 1_000), delete_many),
-    Measure("transaction: values of a slot", (1_000, 2_000, 4_000, 8_000), fill_a_slot),
-    Measure("transaction: changes of one slot", (250, 500, 1_000, 2_000), add_one_by_one),
-    Measure("transaction: references that end", (250, 500, 1_000), detach_one_by_one),
-    Measure("transaction: updates of no effect", (250, 500, 1_000), change_nothing_in_much),
-    Measure("transaction: one value for all", (250, 500, 1_000, 2_000), give_the_same),
-    Measure("transaction: deletes", (100, 200, 400), delete_beside_references),
-    Measure("transaction: findings", (250, 500, 1_000, 2_000), write_wrongly),
-    Measure("definitions that are wrong", (100, 200, 400, 800), define_wrongly),
-    Measure("seeds of a pack", (1_100, 2_200, 4_400, 8_800), part_seeds),
-    Measure("states of a workflow", (50, 100, 200), read_workflow),
+    Measure("filter: conditions", (24, 48, 96, 192), ask_conditions, 192),
+    Measure("filter: alternatives", (24, 48, 96, 192), ask_alternatives, 192),
+    Measure("filter: values of in", (125, 250, 500, 1_000), ask_among, 1_000),
+    Measure("filter: references", (2, 4, 8), ask_deep, 8),
+    Measure("filter: findings", (25, 50, 100, 200), ask_wrongly, 200),
+    Measure("transaction: creates", (250, 500, 1_000, 2_000), create_many, 10_000),
+    Measure("transaction: updates", (250, 500, 1_000), update_many, 10_000),
+    Measure("transaction: a cascade", (250, 500, 1_000), delete_many, 10_000),
+    Measure("transaction: values of a slot", (1_000, 2_000, 4_000, 8_000), fill_a_slot, 10_000),
+    Measure("transaction: changes of one slot", (250, 500, 1_000), add_one_by_one, 5_000),
+    Measure("transaction: references that end", (250, 500, 1_000), detach_one_by_one, 10_000),
+    Measure("transaction: updates of no effect", (250, 500, 1_000), change_nothing_in_much, 10_000),
+    Measure("transaction: one value for all", (250, 500, 1_000), give_the_same, 10_000),
+    Measure("transaction: deletes", (100, 200, 400), delete_beside_references, 10_000),
+    Measure("transaction: findings", (250, 500, 1_000), write_wrongly, 10_000),
+    Measure("definitions that are wrong", (100, 200, 400), define_wrongly, 5_000),
+    Measure("seeds of a pack", (1_100, 2_200, 4_400), part_seeds),
+    Measure("states of a workflow", (45, 90, 180), read_workflow, 180),
 )
+
+
+def main() -> None:
+    """Print how the cost of each grows, or of those whose names are given."""
+    wanted = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        ground = on_sqlite(Path(folder))
+        for measure in MEASURES:
+            if not wanted or any(word in measure.name for word in wanted):
+                text = shown(measure.name, growth_of(measure, ground))
+                sys.stdout.write(f"{text}\n")
+        ground.close()
+
+
+if __name__ == "__main__":
+    main()

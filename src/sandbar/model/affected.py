@@ -100,7 +100,7 @@ def compare(before: Class, after: Class) -> Affected:
         was = before.by_key.get(key)
         if was is None or was is property:
             continue
-        if was.rules() != property.rules():
+        if was.rules != property.rules:
             recheck.append(property)
         if was.indexed != property.indexed or was.kind is not property.kind:
             reindex.append((was, property))

@@ -19,7 +19,7 @@ class SchemaBounds(NamedTuple):
     class_depth: int = 64  # steps from a class up to dt/Resource, on the longest way
     class_ancestors: int = 128  # classes above one, directly or not
     class_slots: int = 1_000  # slots of one class, inherited ones included
-    inherited_slots: int = 250_000  # the same of all classes together
+    inheritance: int = 250_000  # slots and ancestors of each class, of all together
     definitions: int = 50_000  # classes and properties of a workspace
     definitions_at_once: int = 5_000  # that one transaction makes or changes
 
@@ -31,7 +31,7 @@ _NEXT = {
     "class_depth": "leave out levels that add nothing, and use a slot for what they tell apart",
     "class_ancestors": "give it, or the classes above it, fewer dt/subclass-of",
     "class_slots": "put slots that belong together into a class of its own, and refer to it",
-    "inherited_slots": "move slots that few classes need down to those, or delete unused classes",
+    "inheritance": "let fewer classes inherit as much, or delete classes that nothing uses",
     "definitions": "delete classes and properties that nothing uses, or use another workspace",
     "definitions_at_once": "define them in several transactions",
 }

@@ -56,29 +56,39 @@ def check_growth(old: Schema, new: Schema, changed: Iterable[int]) -> None:
 
 def _check_total(old: Schema, new: Schema, below: list[int]) -> None:
     """What all classes inherit together; only those in `below` may inherit more than before."""
-    more = sum(_slot_counts(new, below)) - sum(_slot_counts(old, below))
+    more = sum(_inherited(new, below)) - sum(_inherited(old, below))
     if more <= 0:
         return
-    most = new.bounds.inherited_slots
-    count = more + sum(_slot_counts(old, [id for id in old.class_ids if id in new.docs]))
+    most = new.bounds.inheritance
+    count = more + sum(_inherited(old, [id for id in old.class_ids if id in new.docs]))
     if count > most:
-        said = f"all classes together have at most {most} slots, inherited ones included; "
-        raise beyond("inherited_slots", f"{said}there would be {count}", most, count)
+        said = f"all classes together have at most {most} slots and classes above them, "
+        said += f"counted for each; there would be {count}"
+        raise beyond("inheritance", said, most, count)
 
 
-def _slot_counts(schema: Schema, ids: Iterable[int]) -> list[int]:
-    """How many slots each class has, inherited ones included; which ones is not kept."""
-    known = schema.slot_counts
+def _inherited(schema: Schema, ids: list[int]) -> list[int]:
+    """How many slots and ancestors each class has; those that are not there have none."""
+    _count(schema, ids)
+    return [sum(schema.inherited.get(id, ())) for id in ids]
 
-    def slots(id: int, above: list[frozenset[int]]) -> frozenset[int]:
+
+def _count(schema: Schema, ids: list[int]) -> None:
+    """Let the schema know how many slots and ancestors each class has; which ones is not kept."""
+
+    def inherited(id: int, above: list[tuple[frozenset[int], int]]) -> tuple[frozenset[int], int]:
         own = _held(schema, id, _SLOTS)
-        return above[0] if len(above) == 1 and not own else frozenset(own).union(*above)
+        if len(above) == 1:
+            slots, ancestors = above[0]
+            return slots.union(own) if own else slots, ancestors + 1
+        slots = frozenset(own).union(*(some for some, _ in above))
+        return slots, len(reached([id], partial(_parents, schema))) - 1
 
-    found = _Upward(schema, slots)
+    found = _Upward(schema, inherited)
     for id in ids:
-        if id not in known and id in schema.docs:
-            known[id] = len(found.of(id))
-    return [known.get(id, 0) for id in ids]
+        if id not in schema.inherited and id in schema.docs:
+            slots, ancestors = found.of(id)
+            schema.inherited[id] = len(slots), ancestors
 
 
 def _is_reshaped(old: Schema, new: Schema, id: int) -> bool:
@@ -113,28 +123,34 @@ def _check_depth(old: Schema, new: Schema, ids: list[int]) -> None:
 
 def _check_ancestors(old: Schema, new: Schema, ids: list[int]) -> None:
     most = new.bounds.class_ancestors
-
-    def ancestors(id: int, above: list[frozenset[int] | None]) -> frozenset[int] | None:
-        """They, or None for too many: so that no set is much larger than the bound."""
-        sets = [one for one in above if one is not None]
-        found = frozenset(_parents(new, id)).union(*sets)
-        return found if len(sets) == len(above) and len(found) <= most else None
-
-    now = _Upward(new, ancestors)
-    for id in ids:
-        if now.of(id) is not None:
-            continue
-        count, before = (len(reached([id], partial(_parents, one))) - 1 for one in (new, old))
-        if count > before:
+    enough = _Upward(new, partial(_ancestors, new, most))
+    beyond_it = [id for id in ids if enough.of(id) is None]
+    _count(old, beyond_it)
+    for id in beyond_it:
+        count = len(reached([id], partial(_parents, new))) - 1
+        if count > old.inherited.get(id, (0, 0))[1]:
             said = f"a class has at most {most} others above it; {new.ident_of(id)} would have "
             raise beyond("class_ancestors", f"{said}{count}", most, count)
 
 
+def _ancestors(
+    schema: Schema, most: int, id: int, above: list[frozenset[int] | None]
+) -> frozenset[int] | None:
+    """The classes above one, or None for too many: so no set is much larger than the bound."""
+    sets = [one for one in above if one is not None]
+    found = frozenset(_parents(schema, id)).union(*sets)
+    return found if len(sets) == len(above) and len(found) <= most else None
+
+
 def _check_slots(old: Schema, new: Schema, ids: list[int]) -> None:
     most = new.bounds.class_slots
-    for id, count in zip(ids, _slot_counts(new, ids), strict=True):
-        if count > most and count > _slot_counts(old, [id])[0]:
-            raise _too_many_slots(new.ident_of(id), most, count)
+    _count(new, ids)
+    for id in ids:
+        count = new.inherited[id][0]
+        if count > most:
+            _count(old, [id])
+            if count > old.inherited.get(id, (0, 0))[0]:
+                raise _too_many_slots(new.ident_of(id), most, count)
 
 
 def _too_many_slots(ident: str, most: int, count: int) -> Incorrect:

@@ -177,7 +177,7 @@ class Schema:
         self._classes: dict[int, Class] = {}  # also of what was a class before, and is none here
         self._living: dict[int, Class] = {}
         self._properties: dict[int, Property] = {}
-        self.slot_counts: dict[int, int] = {}  # of those classes that were counted
+        self.inherited: dict[int, tuple[int, int]] = {}  # slots and ancestors, where counted
         self.derived: dict[Any, Any] = {}  # what others have made of it, kept as long as it is
 
     @cached_property
@@ -383,9 +383,9 @@ class Schema:
             id: property for id, property in older._properties.items() if id not in changes
         }
         self.bounds = older.bounds
-        if counts := older.slot_counts:
+        if counts := older.inherited:
             touched = older.at_or_below(set(changes)) | self.at_or_below(set(changes))
-            self.slot_counts = {id: count for id, count in counts.items() if id not in touched}
+            self.inherited = {id: count for id, count in counts.items() if id not in touched}
 
     def basis(self, t: int) -> int:
         """The t of the last metamodel change at or before `t`."""
