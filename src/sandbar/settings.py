@@ -16,11 +16,13 @@ from urllib.parse import urlsplit
 import msgspec
 
 from sandbar.errors import Incorrect
+from sandbar.model import SchemaBounds
 
 _PREFIX = "SANDBAR_"
 _FILE = "SANDBAR_SETTINGS"
 
 ToolListing = Literal["default", "core", "full", "classes", "all"]
+Most = Annotated[int, msgspec.Meta(ge=1)]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -41,11 +43,24 @@ class Settings(
     key_prefix: Annotated[str, msgspec.Meta(pattern=r"^sk-([a-z0-9]+-)*$")] = "sk-sand-"
     projects: str | None = None  # the folder below which agents may export and import
     password: str | None = None  # of the PostgreSQL role that `sandbar migrate` makes
+    class_parents: Most | None = None  # how large metamodels may grow: see `schema_bounds`
+    class_depth: Most | None = None
+    class_ancestors: Most | None = None
+    class_slots: Most | None = None
+    inheritance: Most | None = None
+    definitions: Most | None = None
+    definitions_at_once: Most | None = None
 
     @property
     def is_postgres(self) -> bool:
         """Whether the database is a URL and not a file."""
         return self.database.startswith(("postgresql://", "postgres://"))
+
+    @property
+    def schema_bounds(self) -> SchemaBounds:
+        """How large the metamodels of workspaces may grow: what is set, else the model's own."""
+        given = {name: getattr(self, name) for name in SchemaBounds._fields}
+        return SchemaBounds(**{name: most for name, most in given.items() if most is not None})
 
     @classmethod
     def from_environment(

@@ -37,12 +37,7 @@ def protected_roots(schema: Introspection) -> frozenset[str]:
 
 def protected_classes(schema: Introspection) -> frozenset[str]:
     """The same with all classes below them, wherever those are named."""
-    return schema.derived(
-        "access.classes",
-        lambda: protected_roots(schema).union(
-            name for root in protected_roots(schema) for name in schema.subclasses(root)
-        ),
-    )
+    return schema.derived("access.classes", lambda: schema.below(protected_roots(schema)))
 
 
 def refuse_protected() -> Forbidden:

@@ -22,12 +22,7 @@ _SUBJECT = frozenset({"workflow/subject"})
 
 def kept_classes(schema: Introspection) -> frozenset[str]:
     """The classes of which nobody makes instances by hand, and all below them."""
-    return schema.derived("access.kept", lambda: _kept_classes(schema))
-
-
-def _kept_classes(schema: Introspection) -> frozenset[str]:
-    roots = _VERBS.keys() & set(schema.classes())
-    return frozenset(roots).union(name for root in roots for name in schema.subclasses(root))
+    return schema.derived("access.kept", lambda: schema.below(_VERBS))
 
 
 def refuse_purge(kinds: frozenset[str]) -> None:

@@ -61,8 +61,7 @@ def _classes_within(schema: Introspection, scopes: Scopes) -> Classes:
     known = frozenset(schema.classes())
     within = known
     for scope in scopes:
-        roots = scope & known
-        within &= roots.union(*(schema.subclasses(root) for root in roots))
+        within &= schema.below(scope)
     return within
 
 
@@ -70,9 +69,7 @@ def slots_within(schema: Introspection, scopes: Scopes) -> frozenset[str]:
     """The slots that those have: by others nobody is found."""
     return schema.derived(
         ("access.slots", scopes),
-        lambda: frozenset(
-            slot for cls in classes_within(schema, scopes) for slot in schema.slots(cls)
-        ),
+        lambda: schema.slots_of_any(classes_within(schema, scopes)),
     )
 
 

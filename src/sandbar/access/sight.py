@@ -127,9 +127,7 @@ class Sight:
         within &= classes_within(now, self.scopes) | gone
         if name in schema.classes() and not _shows_any(schema, within, str(name)):
             raise refuse_outside(str(name))
-        roots = kept.union(hidden).intersection(schema.classes())
-        without = roots.union(*(schema.subclasses(root) for root in roots))
-        return AllBut(within - without)
+        return AllBut(within - schema.below(kept.union(hidden)))
 
     def without_kept(self, entries: list[TransactionEntry]) -> list[TransactionEntry]:
         """The same without what is kept from the caller, and no reason where nothing is left."""

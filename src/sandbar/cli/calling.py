@@ -17,11 +17,12 @@ def settings_of(database: str | None, workspace: str | None) -> Settings:
     return Settings.from_environment(database=database, workspace=workspace)
 
 
-def opened(settings: Settings) -> Database:
+def opened(settings: Settings, *, server: bool = False) -> Database:
     """The database and its workspace, as the library opens them: made, if they are not there."""
     from sandbar.database import open_database
 
-    return open_database(settings.database, settings.workspace)
+    bounds = settings.schema_bounds
+    return open_database(settings.database, settings.workspace, server=server, bounds=bounds)
 
 
 def existing(settings: Settings) -> Database:

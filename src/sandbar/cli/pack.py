@@ -66,12 +66,10 @@ def add_packs(
     """Load packs into a workspace; what is already there stays as it is."""
     from rich.console import Console
 
-    from sandbar.database import open_database
-    from sandbar.settings import Settings
+    from sandbar.cli.calling import opened, settings_of
 
-    settings = Settings.from_environment(database=database, workspace=workspace)
     busy = Console(stderr=True, highlight=False, markup=False)
-    with open_database(settings.database, settings.workspace) as db:
+    with opened(settings_of(database, workspace)) as db:
         for pack in packs:
             with db.recorded("pack.add", surface="cli"):
                 report = _load(db, pack, busy)

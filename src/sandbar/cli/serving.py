@@ -17,10 +17,11 @@ from rich.text import Text
 
 from sandbar.access import install_access
 from sandbar.app import make_app
+from sandbar.cli.calling import opened
 from sandbar.cli.logs import set_up_logs
 from sandbar.cli.next_steps import say
 from sandbar.cli.ports import address_of, take_port
-from sandbar.database import Database, open_database
+from sandbar.database import Database
 from sandbar.gate.connections import CONNECTIONS_MAX, Connection
 from sandbar.settings import Settings
 from sandbar.verbs import project_home
@@ -45,7 +46,7 @@ def run_server(settings: Settings, greeting: Greeting) -> None:
     log = structlog.get_logger("sandbar.serve")
     # The database first: if a server already runs on it, that explains the taken port as well.
     with (
-        open_database(settings.database, settings.workspace, server=True) as database,
+        opened(settings, server=True) as database,
         closing(take_port(settings.host, settings.port)) as listening,
     ):
         install_access(database.workspace)

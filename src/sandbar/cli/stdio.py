@@ -17,8 +17,8 @@ def stdio(
     """
     from pathlib import Path
 
+    from sandbar.cli.calling import opened
     from sandbar.cli.logs import set_up_logs
-    from sandbar.database import open_database
     from sandbar.mcp.stdio import serve_stdio
     from sandbar.settings import Settings
     from sandbar.verbs import project_home
@@ -27,8 +27,8 @@ def stdio(
         database=database, workspace=workspace, tools=tools, projects=projects
     )
     set_up_logs(settings.log_level)
-    with open_database(settings.database, settings.workspace) as opened:
-        opened.allow_projects(settings.projects)
+    with opened(settings) as db:
+        db.allow_projects(settings.projects)
         if settings.projects is not None:
-            project_home(Path(settings.projects), settings.workspace, opened.workspace.number)
-        serve_stdio(opened, settings.tools)
+            project_home(Path(settings.projects), settings.workspace, db.workspace.number)
+        serve_stdio(db, settings.tools)

@@ -28,6 +28,7 @@ class Family(Generic[M]):
     def __init__(self, store: Store, name: str, workspace: Workspace) -> None:
         self._store = store
         self._home = (name, workspace.number)
+        self._bounds = workspace.bounds  # the same for all
         self._workspaces = {name: workspace}
         self._hub: StoreHub | None = None
         self._worker: Worker | None = None
@@ -50,7 +51,7 @@ class Family(Generic[M]):
                         f"there is no workspace {name}",
                         hint="sandbar workspace create NAME makes one",
                     )
-                self._workspaces[name] = Workspace.open(self._store, name)
+                self._workspaces[name] = Workspace.open(self._store, name, bounds=self._bounds)
             return self._workspaces[name]
 
     def look_again(self, name: str) -> None:

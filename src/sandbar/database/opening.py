@@ -6,7 +6,7 @@ import os
 
 from sandbar.database.house import Database
 from sandbar.errors import Incorrect
-from sandbar.model import Workspace
+from sandbar.model import BOUNDS, SchemaBounds, Workspace
 from sandbar.store.api import Store
 from sandbar.store.examined import Examination
 from sandbar.store.postgres.examine import examine as examine_postgres
@@ -25,16 +25,19 @@ def open_database(
     principal: str = "local",
     metamodel: bytes | None = None,
     server: bool = False,
+    bounds: SchemaBounds = BOUNDS,
 ) -> Database:
     """Open a SQLite file (made if need be) or a PostgreSQL database, and one workspace in it.
 
     `principal` is who the history says has written. `metamodel` is a dump with which a new
     workspace begins instead of the bare core. `server` claims the file for a server: a second
-    one is refused, while the library and the command line may work beside it.
+    one is refused, while the library and the command line may work beside it. `bounds` are how
+    large the metamodels of its workspaces may grow.
     """
     store = open_store(address_of(path_or_url), server=server, home=workspace)
     try:
-        return Database(store, Workspace.open(store, workspace, metamodel), principal, workspace)
+        opened = Workspace.open(store, workspace, metamodel, bounds)
+        return Database(store, opened, principal, workspace)
     except BaseException:
         store.close()
         raise

@@ -3,6 +3,7 @@
 This package is the model's only door; nobody imports its rooms.
 """
 
+from sandbar.model.bounds import BOUNDS, SchemaBounds
 from sandbar.model.commits import Commit, EntityChange, Standing
 from sandbar.model.core import FIRST_FREE_ID
 from sandbar.model.credentials import Credentials
@@ -50,6 +51,7 @@ from sandbar.model.values.refusals import shown
 from sandbar.model.workspace import Workspace
 
 __all__ = [
+    "BOUNDS",
     "FINDINGS_MAX",
     "FIRST_FREE_ID",
     "SUGGESTIONS_MAX",
@@ -91,6 +93,7 @@ __all__ = [
     "Receipt",
     "Restore",
     "RunEnd",
+    "SchemaBounds",
     "Seal",
     "SearchPage",
     "SlotChange",

@@ -42,10 +42,10 @@ def classes_left(unit: Unit) -> set[int]:
 
 def _joined(one: Affected, other: Affected) -> Affected:
     """Both reasons to look at the instances of a class."""
-    recheck = one.recheck + [p for p in other.recheck if p not in one.recheck]
+    recheck = list(dict.fromkeys(one.recheck + other.recheck))
     gone = {p.id for p in one.removed}
     removed = one.removed + [p for p in other.removed if p.id not in gone]
-    misnamed = one.misnamed + [found for found in other.misnamed if found not in one.misnamed]
+    misnamed = list(dict.fromkeys(one.misnamed + other.misnamed))
     return Affected(one.cls, recheck, removed, one.reindex, one.whole or other.whole, misnamed)
 
 
@@ -61,7 +61,8 @@ def concerned(old: Schema, new: Schema) -> Iterator[Affected]:
         if id not in touched and not narrowed:
             continue
         item = compare(before, after)
-        item.recheck.extend(p for p in narrowed if p not in item.recheck)
+        known = set(item.recheck)
+        item.recheck.extend(p for p in narrowed if p not in known)
         if any(item[1:]):
             yield item
 
@@ -97,16 +98,17 @@ def compare(before: Class, after: Class) -> Affected:
     recheck, reindex = [], []
     for key, property in after.by_key.items():
         was = before.by_key.get(key)
-        if was is None:
+        if was is None or was is property:
             continue
-        if was.rules() != property.rules():
+        if was.rules != property.rules:
             recheck.append(property)
         if was.indexed != property.indexed or was.kind is not property.kind:
             reindex.append((was, property))
     removed = [p for key, p in before.by_key.items() if key not in after.by_key]
+    stricter = set(recheck)
     whole = (
         (after.abstract and not before.abstract)
-        or [p.id for p in after.required_slots if p.key not in before.by_key or p in recheck] != []
+        or any(p.key not in before.by_key or p in stricter for p in after.required_slots)
         or [e.text for _, e in after.validators] != [e.text for _, e in before.validators]
         or validators_see_otherwise(before, after)
     )

@@ -20,6 +20,9 @@ from sandbar.model.properties import Property
 from sandbar.model.schema import Class
 from sandbar.model.unit import Unit
 from sandbar.patience import check as check_patience
+from sandbar.store.pieces import Pair
+
+Takers = dict[Pair, list[int]]  # the first two who hold a key of a unique slot
 
 
 def check_touched(unit: Unit) -> list[tuple[int, Finding]]:
@@ -32,12 +35,13 @@ def check_drafts(unit: Unit, ids: Iterable[int]) -> list[tuple[int, Finding]]:
     """Everything that is wrong with these drafts, each with the draft's id."""
     findings: list[tuple[int, Finding]] = []
     drafts, class_of_id = unit.drafts, unit.schema.class_of_id
+    takers: Takers = {}
     for id in sorted(ids):
         check_patience()
         draft = drafts[id]
         cls = class_of_id(draft.class_id)
         if draft.doc is not None and cls is not None:
-            wrong = _check(unit, draft, cls, draft.doc)
+            wrong = _check(unit, draft, cls, draft.doc, takers)
             if wrong:
                 findings += [(id, found) for found in wrong]
         elif draft.doc is not None:
@@ -45,14 +49,14 @@ def check_drafts(unit: Unit, ids: Iterable[int]) -> list[tuple[int, Finding]]:
     return findings
 
 
-def _check(unit: Unit, draft: Draft, cls: Class, doc: Doc) -> list[Finding]:
+def _check(unit: Unit, draft: Draft, cls: Class, doc: Doc, takers: Takers) -> list[Finding]:
     findings: list[Finding] = []
     if not cls.required_keys <= doc.keys():
         findings += check_required(cls, lambda p: _has(unit, draft, p))
     for property in cls.unique_slots:
         key = property.key
         if key in doc and (draft.old is None or doc[key] != draft.old.get(key)):
-            findings += _check_unique(unit, draft, property)
+            findings += _check_unique(unit, draft, property, takers)
     if not cls.ref_keys.isdisjoint(doc):
         for key in cls.ref_keys.intersection(doc):
             findings += _check_references(unit, draft, cls.by_key[key])
@@ -69,11 +73,14 @@ def _has(unit: Unit, draft: Draft, property: Property) -> bool:
     return draft.doc is not None and property.key in draft.doc
 
 
-def _check_unique(unit: Unit, draft: Draft, property: Property) -> list[Finding]:
+def _check_unique(unit: Unit, draft: Draft, property: Property, takers: Takers) -> list[Finding]:
     assert draft.doc is not None
     findings, stored = [], draft.doc[property.key]
     for value, key in zip(property.values(stored), property.index_keys(stored), strict=True):
-        others = [id for id in unit.holders(property, key) if id != draft.id]
+        pair = (property.id, key)
+        if pair not in takers:
+            takers[pair] = unit.holders(property, key, 2)
+        others = [id for id in takers[pair] if id != draft.id]
         if others:
             taker = others[0] if unit.shows(others[0]) else None
             is_new = unit.begins_here(others[0])  # it will not be there if this is refused

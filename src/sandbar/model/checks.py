@@ -182,15 +182,6 @@ def out_of_range(property: Property, id: int, kind: str | None, target: str) -> 
     )
 
 
-def combined(property: Property, had: list[Any], given: list[Any], *, adding: bool) -> list[Any]:
-    """The values that a slot has with these added to it, or without them."""
-    key = property.value_key
-    keys = {key(value) for value in (had if adding else given)}
-    if adding:
-        return had + [value for value in given if key(value) not in keys]
-    return [value for value in had if key(value) not in keys]
-
-
 def distinct(property: Property, values: list[Any]) -> list[Any]:
     """The values without repetition, in the order in which they came."""
     found: dict[bytes, Any] = {}

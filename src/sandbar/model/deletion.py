@@ -99,7 +99,7 @@ def _referrers(
     unit: Unit, targets: list[int], doomed: dict[int, Draft]
 ) -> list[tuple[Property, int]]:
     """(property, id) of the living entities that refer to a target and are not going themselves."""
-    properties = {property.id: property for property in unit.schema.ref_properties}
+    properties = unit.schema.ref_properties
     outside = []
     for target in targets:
         key = REF.index_key(target)
@@ -122,8 +122,12 @@ def _detach(unit: Unit, outside: list[tuple[Property, int]], doomed: dict[int, D
                 hint="delete its instances first, or delete it with mode cascade",
             )
         require_formed(referrer, property)
-        left = [v for v in property.values(referrer.doc.get(property.key)) if v not in doomed]
-        unit.put(referrer, property, left if property.many else None)
+        if not property.many:
+            unit.put(referrer, property, None)
+            continue
+        held = unit.held.values_of(referrer, property)
+        some = doomed if len(doomed) < len(held.values) else [v for v in held.values if v in doomed]
+        unit.put(referrer, property, held.values, held.remove(some))
 
 
 def _count(outside: list[tuple[Property, int]]) -> str:

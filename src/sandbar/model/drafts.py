@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
@@ -47,6 +48,8 @@ class Misfit(NamedTuple):
     now: Property | None  # None: its class has it no longer
 
 
+Differs = Callable[[str, Any, Any], bool | None]  # of a slot, its value now and before
+
 Misfits = dict[str, Misfit]  # by the key of the slot
 
 
@@ -59,6 +62,7 @@ class Draft(msgspec.Struct, gc=False):
     old: Doc | None
     doc: Doc | None
     misfits: Misfits | None = None  # what a change of the metamodel has set aside
+    differing: tuple[str, Any, Doc] | None = None  # a slot that differs, its value, and from where
 
     @classmethod
     def of(cls, row: Row) -> Draft:
@@ -68,13 +72,35 @@ class Draft(msgspec.Struct, gc=False):
 
     def is_changed(self) -> bool:
         """Whether there is anything to write."""
-        if self.doc != self.old:
-            return True
-        return bool(self.doc) and exact(self.doc) != exact(self.old)
+        return self.differs_from(self.old)
 
-    def differs_from(self, was: Doc | None) -> bool:
-        """Whether the document is another than this one."""
-        return self.doc != was or exact(self.doc) != exact(was)
+    def differs_from(
+        self, was: Doc | None, at_once: Differs = lambda key, one, other: None
+    ) -> bool:
+        """Whether the document is another than this one; of some slots that is known `at_once`.
+
+        It may be asked after each of many operations: what has not changed since is not compared
+        again, so a value that is the same as before is replaced by that one.
+        """
+        doc = self.doc
+        if doc is None or was is None:
+            return doc is not was
+        if self.differing is not None:
+            key, value, then = self.differing
+            if then is was and doc.get(key) is value:
+                return True
+        if doc.keys() != was.keys():
+            return True
+        for key, value in doc.items():
+            before = was[key]
+            if value is before or (differs := at_once(key, value, before)) is False:
+                continue
+            if differs or value != before or exact(value) != exact(before):
+                if not isinstance(value, list):  # which is changed where it is
+                    self.differing = key, value, was
+                return True
+            doc[key] = before
+        return False
 
 
 def ident_of(draft: Draft) -> str | None:

@@ -11,7 +11,7 @@ and otherwise for an equal value. An absent slot satisfies no comparison but `!=
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 from sandbar.errors import Incorrect, Problem
@@ -111,7 +111,7 @@ class _Parser:
         self.names = names
         self.findings = Findings()
         self.nodes = 0
-        self._below: dict[Class | None, frozenset[str]] = {}
+        self._below: dict[Class, set[str]] = {}
 
     def parse(self, where: object, cls: Class | None, depth: int) -> Node:
         self.nodes += 1
@@ -156,7 +156,7 @@ class _Parser:
             meant = Suggestion(name, self._slots_below(cls), call)
             self._wrong("slot.unknown", f"there is no slot {named(name)}", named(name), meant)
             return None
-        if cls is not None and property.ident not in self._slots_below(cls):
+        if cls is not None and not self._has(cls, property.ident):
             hint = f"class.slots {cls.ident} lists its slots"
             self._wrong("slot.unknown", f"{cls.ident} has no such slot", property.ident, hint)
             return None
@@ -166,17 +166,18 @@ class _Parser:
             return None
         return property
 
-    def _slots_below(self, cls: Class | None) -> frozenset[str]:
+    def _has(self, cls: Class, slot: str) -> bool:
+        """Whether an instance of the class can have a slot; most have it by the class itself."""
+        return slot in cls.slots or slot in self._slots_below(cls)
+
+    def _slots_below(self, cls: Class | None) -> Collection[str]:
+        if cls is None:
+            return self.schema.property_names
         known = self._below.get(cls)
         if known is None:
-            known = self._below[cls] = self._find_slots_below(cls)
+            below = self.schema.descendants(cls.id)
+            known = self._below[cls] = self.schema.slots_of_any(below)
         return known
-
-    def _find_slots_below(self, cls: Class | None) -> frozenset[str]:
-        if cls is None:
-            return frozenset(self.schema.property_names)
-        below = map(self.schema.class_by_id, self.schema.descendants(cls.id))
-        return frozenset(ident for kind in below for ident in kind.slots)
 
     @staticmethod
     def _is_comparison(value: dict[Any, Any]) -> bool:

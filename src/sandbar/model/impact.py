@@ -102,8 +102,12 @@ def _bring_up_to_date(unit: Unit) -> list[Affected]:
         _rewrap(unit, item)
     _refuse_misfits(unit, stale)
     written = {draft.id for draft in unit.finish()}
+    ended: dict[int, list[int]] = {}
+    for draft in unit.drafts.values() if stale else ():
+        if draft.doc is None:
+            ended.setdefault(draft.class_id, []).append(draft.id)
     for item in stale:
-        forget_lost_secrets(unit, item.cls, instances)
+        forget_lost_secrets(unit, item.cls, ended.get(item.cls.id, ()), instances)
         for row in instances(unit, item.cls) if item.reindex else ():
             if row.id not in written:
                 _reindex(unit, item, row)
@@ -195,13 +199,12 @@ def _rewrap(unit: Unit, item: Affected) -> None:
 def _refuse_misfits(unit: Unit, stale: list[Affected]) -> None:
     """What was written by rules that have changed since has no place in the index."""
     refuse_unformed(unit.drafts.values())
+    slots = {item.cls.id: turned for item in stale if (turned := _turned_or_other(unit, item))}
     report: list[dict[str, Any]] = []
-    for item in stale:
-        turned = _turned_or_other(unit, item)
-        for draft in unit.drafts.values() if turned else ():
-            is_one = draft.class_id == item.cls.id and draft.doc is not None
-            if is_one and (misfits := _misfits(unit, turned, draft.doc or {})):
-                report.append({"entity-id": draft.id, "findings": data_of(misfits)})
+    for draft in unit.drafts.values() if slots else ():
+        turned = slots.get(draft.class_id, []) if draft.doc is not None else []
+        if misfits := _misfits(unit, turned, draft.doc or {}):
+            report.append({"entity-id": draft.id, "findings": data_of(misfits)})
     if report:
         raise would_break(len(report), report)
 
@@ -210,7 +213,7 @@ def _turned_or_other(unit: Unit, item: Affected) -> list[Property]:
     """The slots whose cardinality or kind has changed."""
     turned = turned_slots(unit.stored_schema, item)
     other = [now for was, now in item.reindex if was.kind is not now.kind]
-    return turned + [property for property in other if property not in turned]
+    return list(dict.fromkeys(turned + other))
 
 
 def _misfits(unit: Unit, slots: list[Property], doc: Doc) -> list[Finding]:
@@ -270,26 +273,31 @@ def _reindex(unit: Unit, item: Affected, row: Row) -> None:
 
 def _check_new_uniques(unit: Unit, affected: list[Affected], report: list[dict[str, Any]]) -> int:
     broken = 0
-    fresh = {p.id: p for item in affected for p in item.recheck if p.unique and p.indexed}
-    for property in fresh.values():
-        known = (old for old in unit.earlier if property.id in old.docs)
-        before = [old.property_by_id(property.id) for old in known]
-        if all(was.unique and was.kind is property.kind for was in before):
-            continue  # whoever holds it was checked when it was written
-        holders: dict[bytes, int] = {}
-        for item in affected:
-            for row in instances(unit, item.cls) if property.key in item.cls.by_key else ():
-                for key in _new_keys(unit, property, read_doc(row.doc)):
-                    first = holders.setdefault(key, row.id)
-                    if first != row.id:
-                        broken += 1
-                        message = f"shares its value with entity {first}"
-                        found = Finding(
-                            code="slot.not-unique", message=message, slot=property.ident
-                        )
-                        if len(report) < SHOWN_MAX:
-                            report.append({"entity-id": row.id, "findings": data_of([found])})
+    fresh = {p.key: p for item in affected for p in item.recheck if p.unique and p.indexed}
+    fresh = {key: p for key, p in fresh.items() if _is_newly_unique(unit, p)}
+    holders: dict[tuple[str, bytes], int] = {}
+    for item in affected:
+        has_any = not fresh.keys().isdisjoint(item.cls.by_key)
+        for row in instances(unit, item.cls) if has_any else ():
+            doc = read_doc(row.doc)
+            for property in [fresh[slot] for slot in doc if slot in fresh]:
+                for key in _new_keys(unit, property, doc):
+                    first = holders.setdefault((property.key, key), row.id)
+                    if first == row.id:
+                        continue
+                    broken += 1
+                    message = f"shares its value with entity {first}"
+                    found = Finding(code="slot.not-unique", message=message, slot=property.ident)
+                    if len(report) < SHOWN_MAX:
+                        report.append({"entity-id": row.id, "findings": data_of([found])})
     return broken
+
+
+def _is_newly_unique(unit: Unit, property: Property) -> bool:
+    """Whether it holds of a slot only now: else whoever holds a value was checked in writing it."""
+    known = (old for old in unit.earlier if property.id in old.docs)
+    before = (old.property_by_id(property.id) for old in known)
+    return not all(was.unique and was.kind is property.kind for was in before)
 
 
 def _check_defaults(unit: Unit, report: list[dict[str, Any]]) -> int:

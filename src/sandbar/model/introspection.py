@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, TypeVar, cast
 
 from sandbar.errors import NotFound
@@ -79,8 +79,17 @@ class Introspection:
         found = self._class(cls)
         below = [id for id in self._schema.descendants(found.id) if id != found.id]
         if direct:
-            below = [id for id in below if found.id in self._schema.class_by_id(id).parent_ids]
+            below = [id for id in below if found.id in self._schema.parents_of(id)]
         return self._names(below)
+
+    def below(self, classes: Iterable[str]) -> frozenset[str]:
+        """These classes and all below them; one that does not exist has nothing below it."""
+        return frozenset(map(self._schema.ident_of, self._schema.with_subclasses(classes)))
+
+    def slots_of_any(self, classes: Iterable[str]) -> frozenset[str]:
+        """Every slot that an instance of one of these classes may have."""
+        ids = [self._class(cls).id for cls in classes]
+        return frozenset(self._schema.slots_of_any(ids))
 
     def slots(self, cls: str) -> list[str]:
         """Every slot that an instance may have."""

@@ -15,15 +15,20 @@ from sandbar.store.rows import Row
 
 
 def forget_lost_secrets(
-    unit: Unit, cls: Class, instances: Callable[[Unit, Class], Iterable[Row]]
+    unit: Unit,
+    cls: Class,
+    ended: Iterable[int],
+    instances: Callable[[Unit, Class], Iterable[Row]],
 ) -> None:
-    """Drop the hashes of all instances in slots that the class, as it is now, has no secrets in."""
+    """Drop the hashes of all instances in slots that the class, as it is now, has no secrets in.
+
+    `ended` are those that the unit has deleted.
+    """
     lost = _lost_slots(unit.stored_schema.class_by_id(cls.id), cls)
     if not lost:
         return
-    for draft in unit.drafts.values():
-        if draft.class_id == cls.id and draft.doc is None:
-            _forget(unit, draft.id, lost)  # it was deleted when its class had the slot no longer
+    for id in ended:
+        _forget(unit, id, lost)  # it was deleted when its class had the slot no longer
     for row in instances(unit, cls):
         _forget(unit, row.id, lost)
 

@@ -11,21 +11,19 @@ from sandbar.errors import Conflict, Incorrect, Problem
 from sandbar.model import core
 from sandbar.model.checking import check_drafts, check_touched
 from sandbar.model.checks import (
-    VALUES_MAX,
-    combined,
     contradicted,
     fixed_class,
     ident_taken,
     problems_of,
     refuse_twice,
     takes_one,
-    too_many_values,
 )
 from sandbar.model.deletion import delete_entity
 from sandbar.model.documents import exact
 from sandbar.model.drafts import Draft, Hashed, conflict_if_moved, core_is_immutable, ident_of
 from sandbar.model.findings import Finding, Findings, refuse
 from sandbar.model.forms import require_formed
+from sandbar.model.growth import check_amount, check_growth
 from sandbar.model.migrating import migrate_instances
 from sandbar.model.naming import unknown_entity
 from sandbar.model.new_names import given_ident, new_id
@@ -65,7 +63,10 @@ class _Performance:
 
     def run(self) -> list[Outcome]:
         done: set[int] = set()
+        turns = 0
         while meta := self._announce_known(done):
+            turns += 1
+            check_amount(self.unit.schema, turns, len(done) + len(meta))
             for at in meta:
                 self._perform(at, self.operations[at])
             done.update(meta)
@@ -206,10 +207,12 @@ class _Performance:
         changed = {id: entry for id, entry in entries.items() if known.get(id) != entry}
         if not changed:
             return
-        unit.tx.bump_schema()
-        unit.adopt(unit.schema.evolve(changed))
-        self._known.clear()
         written = [id for id, entry in changed.items() if entry is not None]
+        schema = unit.schema.evolve(changed)
+        check_growth(unit.base_schema, schema, written)  # first: the rest costs what it allows
+        unit.tx.bump_schema()
+        unit.adopt(schema)
+        self._known.clear()
         for id in written:
             self._check_definition(id)
         # With a broken metamodel nothing else can be understood.
@@ -387,14 +390,10 @@ class _Performance:
                 raise takes_one()
             require_formed(draft, property)
             stored = self.unit.decode(draft, property, given) or []
+            before = draft.doc = self.unit.settled(draft, draft.doc)
+            stored = self.unit.settled(draft, {**before, property.key: stored})[property.key]
+            values = self.unit.held.values_of(draft, property)
+            fresh = values.add(stored) if adding else values.remove(stored)
+            self.unit.put(draft, property, values.values, fresh)
         except Problem as problem:
             self._note(problem, property.ident, at)
-            return
-        before = self.unit.settled(draft, draft.doc)
-        had = before.get(property.key) or []
-        stored = self.unit.settled(draft, {**before, property.key: stored})[property.key]
-        result = combined(property, had, stored, adding=adding)
-        if len(result) > VALUES_MAX:
-            self._note(too_many_values(), property.ident, at)
-            return
-        self.unit.put(draft, property, result)

@@ -125,6 +125,7 @@ class Property:
         index_key = self.kind.index_key
         return [index_key(value) for value in stored] if self.many else [index_key(stored)]
 
+    @cached_property
     def rules(self) -> tuple[Any, ...]:
         """All that decides whether a value is right; labels and documentation left out."""
         bounds = (repr(self.one_of), self._pattern_text, repr(self.minimum), repr(self.maximum))

@@ -208,8 +208,7 @@ class _Walk:
                 hint='for example "footwear/price"',
             )
         property = self.view.schema.property_named(order_by.removeprefix("-"))
-        schema = self.view.schema
-        if not any(property.key in schema.class_by_id(id).by_key for id in self.classes):
+        if property.ident not in self.view.schema.slots_of_any(self.classes):
             raise Incorrect(
                 "slot.unknown",
                 f"{self.cls.ident} has no slot {property.ident}",

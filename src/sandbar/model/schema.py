@@ -13,10 +13,12 @@ from typing import Any
 
 from sandbar.errors import Incorrect, NotFound
 from sandbar.model import core
+from sandbar.model.bounds import BOUNDS
 from sandbar.model.documents import Doc
 from sandbar.model.expressions import Expression, compile_expression
 from sandbar.model.findings import Suggestion
 from sandbar.model.properties import Property
+from sandbar.model.reaching import reached
 from sandbar.model.values import VALUE_TYPES
 from sandbar.model.values.refusals import named
 from sandbar.store.pieces import Pair
@@ -58,17 +60,8 @@ class Class:
     @cached_property
     def ancestors(self) -> list[int]:
         """All classes above, nearest first, each once."""
-        seen: dict[int, None] = {}
-        level = self.parent_ids
-        while level:
-            seen.update(dict.fromkeys(level))
-            level = [
-                up
-                for id in level
-                for up in self._schema.class_by_id(id).parent_ids
-                if up not in seen and up != self.id
-            ]
-        return list(seen)
+        found = reached(self.parent_ids, self._schema.parents_of)
+        return [id for id in found if id != self.id]  # as in a circle, which is refused
 
     @cached_property
     def lineage(self) -> frozenset[int]:
@@ -174,6 +167,8 @@ class Class:
 class Schema:
     """All classes and properties of a workspace at one generation."""
 
+    bounds = BOUNDS  # within which it may grow
+
     def __init__(self, generation: int, t: int, docs: MetaDocs, changes: list[int]) -> None:
         self.generation = generation
         self.t = t
@@ -182,6 +177,7 @@ class Schema:
         self._classes: dict[int, Class] = {}  # also of what was a class before, and is none here
         self._living: dict[int, Class] = {}
         self._properties: dict[int, Property] = {}
+        self.inherited: dict[int, tuple[int, int]] = {}  # slots and ancestors, where counted
         self.derived: dict[Any, Any] = {}  # what others have made of it, kept as long as it is
 
     @cached_property
@@ -223,9 +219,10 @@ class Schema:
         return sorted(id for id, (cls, _) in self.docs.items() if cls in self.property_kinds)
 
     @cached_property
-    def ref_properties(self) -> list[Property]:
-        """Every stored property that refers to entities."""
-        return [p for p in map(self.property_by_id, self.property_ids) if p.is_ref and p.indexed]
+    def ref_properties(self) -> dict[int, Property]:
+        """Every stored property that refers to entities, by its number."""
+        properties = map(self.property_by_id, self.property_ids)
+        return {p.id: p for p in properties if p.is_ref and p.indexed}
 
     @cached_property
     def referring_defaults(self) -> dict[int, list[Property]]:
@@ -343,16 +340,22 @@ class Schema:
         """These classes and all below them."""
         if core.RESOURCE in ids:
             return ids.union(self.class_ids)
-        seen, level = set(ids), list(ids)
-        while level:
-            level = [kid for up in level for kid in self._children.get(up, ()) if kid not in seen]
-            seen.update(level)
-        return seen
+        return set(reached(ids, lambda id: self._children.get(id, ())))
+
+    def parents_of(self, id: int) -> list[int]:
+        """The classes directly above one."""
+        return self.class_by_id(id).parent_ids
+
+    def slots_of_any(self, classes: Iterable[int]) -> set[str]:
+        """Every slot that an instance of one of these classes may have."""
+        above = reached(classes, self.parents_of)
+        ids = {slot for id in above for slot in self.class_by_id(id).direct_slot_ids}
+        return {self.ident_of(id) for id in ids if id != core.TYPE}
 
     def with_subclasses(self, names: Iterable[Any]) -> frozenset[int]:
         """These classes and all below them; one that does not exist has nothing below it."""
-        known = (self.class_if_known(name) for name in names)
-        return frozenset(id for cls in known if cls is not None for id in self.descendants(cls.id))
+        known = map(self.class_if_known, names)
+        return frozenset(self.at_or_below({cls.id for cls in known if cls is not None}))
 
     def evolve(self, changes: Mapping[int, tuple[int, Doc] | None]) -> Schema:
         """The schema after some of its documents were written or (None) deleted."""
@@ -370,8 +373,8 @@ class Schema:
         self, changes: Mapping[int, tuple[int, Doc] | None], generation: int, ts: list[int]
     ) -> Schema:
         """The schema of a later generation, whose last change was the last of `ts`."""
-        schema = Schema(generation, ts[-1], self.evolve(changes).docs, ts)
-        schema._inherit(self, changes)
+        schema = self.evolve(changes)
+        schema.generation, schema.t, schema.changes = generation, ts[-1], ts
         return schema
 
     def _inherit(self, older: Schema, changes: Mapping[int, Any]) -> None:
@@ -379,6 +382,10 @@ class Schema:
         self._properties = {
             id: property for id, property in older._properties.items() if id not in changes
         }
+        self.bounds = older.bounds
+        if counts := older.inherited:
+            touched = older.at_or_below(set(changes)) | self.at_or_below(set(changes))
+            self.inherited = {id: count for id, count in counts.items() if id not in touched}
 
     def basis(self, t: int) -> int:
         """The t of the last metamodel change at or before `t`."""

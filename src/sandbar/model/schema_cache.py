@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from sandbar.model import core
+from sandbar.model.bounds import BOUNDS, SchemaBounds
 from sandbar.model.documents import Doc, read_doc
+from sandbar.model.reaching import reached
 from sandbar.model.schema import Schema
 from sandbar.model.values import VALUE_TYPES
 from sandbar.store.rows import Head, Row, State, TxRow
@@ -17,6 +19,7 @@ _PAGE = 1000
 _PAST_SCHEMAS_MAX = 16
 
 _REF = VALUE_TYPES["db.type/ref"]
+_SUBCLASS_OF = str(core.SUBCLASS_OF)
 
 
 class SchemaSource(Protocol):
@@ -33,7 +36,8 @@ class SchemaSource(Protocol):
 class SchemaCache:
     """The current schema, and a few past ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: SchemaBounds = BOUNDS) -> None:
+        self._bounds = bounds
         self._current: Schema | None = None
         self._epoch = 0
         self._past: OrderedDict[tuple[int, int], Schema] = OrderedDict()
@@ -68,6 +72,7 @@ class SchemaCache:
                 schema = _catch_up(known, source)
             else:
                 schema = _load(source, None, source.schema_changes(), state.generation)
+            schema.bounds = self._bounds
             if known is None or known.generation < schema.generation:
                 if known is not None:
                     self._keep(state.epoch, known)  # whoever looks back needs it next
@@ -117,14 +122,21 @@ def _catch_up(known: Schema, source: SchemaSource) -> Schema:
 def _load(source: SchemaSource, as_of: int | None, changes: list[int], generation: int) -> Schema:
     """Read all instances of the metaclasses; metaclasses made by users are found on the way."""
     docs: dict[int, tuple[int, Doc]] = {}
-    done: set[int] = set()
-    todo = frozenset({core.CLASS, core.PROPERTY})
-    while todo:
-        for class_id in sorted(todo):
-            for row in _instances(source, class_id, as_of):
-                docs[row.id] = (row.cls, read_doc(row.doc))
-        done |= todo
-        todo = Schema(generation, 0, docs, []).metaclasses - done
+    below: dict[int, list[int]] = {}  # of what was read: who stands directly below whom
+    metaclasses = [core.CLASS, core.PROPERTY]
+    known = set(metaclasses)
+    for class_id in metaclasses:  # which grow meanwhile
+        fresh: list[int] = []
+        for row in _instances(source, class_id, as_of):
+            docs[row.id] = (row.cls, read_doc(row.doc))
+            parents = docs[row.id][1].get(_SUBCLASS_OF) or ()
+            for parent in parents:
+                below.setdefault(parent, []).append(row.id)
+            if not known.isdisjoint(parents):
+                fresh.append(row.id)
+        more = [id for id in reached(fresh, lambda id: below.get(id, ())) if id not in known]
+        known.update(more)
+        metaclasses += more
     return Schema(generation, changes[-1] if changes else 0, docs, changes)
 
 

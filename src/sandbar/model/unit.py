@@ -25,6 +25,7 @@ from sandbar.model.drafts import Draft, Hashed, Misfits, SecretNotHashed
 from sandbar.model.forms import Forms, changed_forms, drop, reform
 from sandbar.model.guarding import Guard, ask
 from sandbar.model.handover import change_of, creation_of
+from sandbar.model.holdings import Holdings
 from sandbar.model.naming import (
     ident_keys,
     ident_or_temp,
@@ -39,7 +40,6 @@ from sandbar.model.values import VALUE_TYPES
 from sandbar.model.values.refusals import quoted
 from sandbar.model.values.scalars import decode_ref
 from sandbar.patience import check as check_patience
-from sandbar.store.pieces import Pair
 from sandbar.store.plan import Transaction
 from sandbar.store.wanted import Wanted
 
@@ -62,9 +62,9 @@ class Unit:
         self.schema = schema  # what this unit makes of it
         self.earlier = [schema]  # by whose rules something may have been written
         self.drafts: dict[int, Draft] = {}
+        self.held = Holdings(self.drafts)
         self.temps: dict[str, int] = {}
         self.touched: set[int] = set()
-        self._holders_here: dict[Pair, set[int]] = {}
         self._undo: dict[int, tuple[Doc | None, Misfits | None]] | None = None
         self._meta_ids: set[int] = set()
 
@@ -102,38 +102,23 @@ class Unit:
         row = self.tx.entity(id)
         return None if row is None else row.cls
 
-    def holders(self, property: Property, key: bytes) -> list[int]:
-        """The living entities whose slot holds this key, as this unit sees them."""
-        pair = (property.id, key)
-        found = set(self.tx.find(*pair)).union(self._held_here(pair))
-        return sorted(id for id in found if self._still_holds(id, property, key))
+    def holders(self, property: Property, key: bytes, most: int = 1) -> list[int]:
+        """The first living entities whose slot holds this key, as this unit sees them."""
+        stored = self.tx.find(property.id, key)
+        found = {id for id in stored if self.held.still_holds(id, property, key)}
+        return sorted(found.union(self.held.first(property, key, most)))[:most]
 
     def referrers(
         self, key: bytes, properties: dict[int, Property], limit: int
     ) -> list[tuple[Property, int]]:
         """(property, id) of the living entities that refer to something, as this unit sees it."""
         found = set(self.tx.referrers(key, list(properties), limit))
-        for number in properties:
-            found.update((number, id) for id in self._held_here((number, key)))
+        found.update(self.held.among(key, properties))
         return [
             (properties[number], id)
             for number, id in sorted(found)
-            if self._still_holds(id, properties[number], key)
+            if self.held.still_holds(id, properties[number], key)
         ]
-
-    def _held_here(self, pair: Pair) -> list[int]:
-        """Drafts that have held the key; one that was taken back is no draft any more."""
-        return [id for id in self._holders_here.get(pair, ()) if id in self.drafts]
-
-    def _still_holds(self, id: int, property: Property, key: bytes) -> bool:
-        draft = self.drafts.get(id)
-        if draft is None:
-            return True
-        if property.id == core.TYPE:
-            return draft.doc is not None
-        if draft.doc is None or property.key not in draft.doc:
-            return False
-        return key in property.index_keys(draft.doc[property.key])
 
     # --- going on with another metamodel -----------------------------------------------------
 
@@ -150,6 +135,7 @@ class Unit:
             if forms:
                 self._remember(draft.id)
                 reform(draft, forms)
+                self.held.note_all(draft, schema.class_of_id(draft.class_id))
 
     def _forms_since(self, before: Schema, class_id: int) -> Forms:
         return changed_forms(before.class_of_id(class_id), self.schema.class_of_id(class_id))
@@ -224,17 +210,20 @@ class Unit:
         self.touched.add(id)
         return draft
 
-    def put(self, draft: Draft, property: Property, stored: Any) -> None:
-        """Set one slot to a stored value; None or an empty list clears it."""
+    def put(
+        self, draft: Draft, property: Property, stored: Any, fresh: list[Any] | None = None
+    ) -> None:
+        """Set one slot to a stored value; None or an empty list clears it.
+
+        Of a list it may be said which values are `fresh`: the others were there before.
+        """
         assert draft.doc is not None
         self.touched.add(draft.id)
         if stored is None or (stored == [] and property.many):
             drop(draft, property.key)
             return
         draft.doc[property.key] = stored
-        if property.unique is not None or property.is_ref:
-            for key in property.index_keys(stored):
-                self._holders_here.setdefault((property.id, key), set()).add(draft.id)
+        self.held.note(property, stored if fresh is None else fresh, draft.id)
 
     def decode(self, draft: Draft, property: Property, given: Any) -> Any:
         """The stored form of what was given for a slot of this draft."""
@@ -287,6 +276,7 @@ class Unit:
         secrets, is_schema, touched = dict(tx.secrets), tx.changes_schema, set(self.touched)
         changed, tx.changed_ids = tx.changed_ids, set()  # so that it can be told what the block did
         self._undo = {}
+        self.held.forget_values()
         try:
             yield
         except BaseException:
@@ -296,6 +286,8 @@ class Unit:
                 else:
                     self.drafts[id].doc, self.drafts[id].misfits = known
             self.schema, self.temps = schema, temps
+            for draft in (self.drafts[id] for id in self._undo if id in self.drafts):
+                self.held.note_all(draft, schema.class_of_id(draft.class_id))
             self.touched = touched
             tx.secrets, tx.changes_schema = secrets, is_schema
             raise
@@ -307,7 +299,7 @@ class Unit:
     def has_changed(self, draft: Draft) -> bool:
         """Whether an entity, or a secret of it, differs from before: inside `run`, this call."""
         was = _ABSENT if self._undo is None else self._undo.get(draft.id, _ABSENT)
-        differs = draft.differs_from(draft.old if was is _ABSENT else was[0])
+        differs = self.held.differs(draft, draft.old if was is _ABSENT else was[0])
         return differs or draft.id in self.tx.changed_ids
 
     def meta_drafts(self) -> list[Draft]:
@@ -358,7 +350,7 @@ class Unit:
         """Forget what has been written: from here on it is what was there before."""
         self.tx.flush()
         self.drafts.clear()
-        self._holders_here.clear()
+        self.held.clear()
         self._meta_ids.clear()
         self.stored_schema = self.schema
 

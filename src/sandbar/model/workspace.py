@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from sandbar.errors import Problem
 from sandbar.model import core
 from sandbar.model.bootstrap import read_metamodel
+from sandbar.model.bounds import BOUNDS, SchemaBounds
 from sandbar.model.commits import Commit, Standing, commits_after
 from sandbar.model.core import Entry
 from sandbar.model.counting import count_holders
@@ -62,26 +63,36 @@ T = TypeVar("T")
 class Workspace:
     """All that can be asked of one workspace, bound to it for good."""
 
-    def __init__(self, store: Store, ws: int) -> None:
+    def __init__(self, store: Store, ws: int, bounds: SchemaBounds = BOUNDS) -> None:
         self._store = store
         self._ws = self.number = ws  # what the store and the audit know it by
-        self._schemas = SchemaCache()
+        self.bounds = bounds
+        self._schemas = SchemaCache(bounds)
         self._writes = Writes(store, ws, self._schema_of_generation, self._latest_schema)
         self.credentials = Credentials(store, ws, self._writes, self._latest_schema)
         self.jobs = Jobs(self._writes)
         self.validity = Validity(self._view)
 
     @classmethod
-    def open(cls, store: Store, name: str, metamodel: bytes | None = None) -> Workspace:
+    def open(
+        cls, store: Store, name: str, metamodel: bytes | None = None, bounds: SchemaBounds = BOUNDS
+    ) -> Workspace:
         """The workspace of that name; a new one gets the core metamodel, or the given dump."""
         check_name(name)
         entries = None if metamodel is None else read_metamodel(metamodel)
-        return cls.ready(store, store.workspace(name) or store.create_workspace(name), entries)
+        ws = store.workspace(name) or store.create_workspace(name)
+        return cls.ready(store, ws, entries, bounds)
 
     @classmethod
-    def ready(cls, store: Store, ws: int, entries: list[Entry] | None = None) -> Workspace:
+    def ready(
+        cls,
+        store: Store,
+        ws: int,
+        entries: list[Entry] | None = None,
+        bounds: SchemaBounds = BOUNDS,
+    ) -> Workspace:
         """A workspace by its number, with whatever was left to be done before it can be used."""
-        workspace = cls(store, ws)
+        workspace = cls(store, ws, bounds)
         make_ready(store, ws, entries, workspace._schema_of_generation)
         return workspace
 

@@ -135,8 +135,7 @@ def first_classes(schema: Introspection) -> frozenset[str]:
 
     def make() -> frozenset[str]:
         known = {_PACK} & set(schema.classes())
-        below = (schema.subclasses(meta) for meta in _METACLASSES)
-        return frozenset({DEFINITION, *_METACLASSES, *known}).union(*below)
+        return schema.below(_METACLASSES) | {DEFINITION, *known}
 
     return schema.derived("project.first", make)
 

@@ -125,9 +125,7 @@ class _Export:
         schema = self._schema
         exported = exported_classes(schema)
         if classes:
-            named = [schema.ident(cls) for cls in classes]
-            below = {cls for name in named for cls in (name, *schema.subclasses(name))}
-            exported &= below
+            exported &= schema.below([schema.ident(cls) for cls in classes])
         return sorted(cls for cls in exported if self._db.sees(cls))
 
     def _tops(self, chosen: list[str]) -> list[str]:

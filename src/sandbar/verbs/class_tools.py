@@ -130,13 +130,14 @@ def _keys(schema: Introspection, cls: str) -> dict[str, str]:
 def portable_keys(idents: Iterable[str]) -> dict[str, str]:
     """Ident to portable key: `/` becomes `.`, a last `?` goes, what is equal then is numbered."""
     taken: set[str] = set()
+    numbers: dict[str, int] = {}  # for each beginning the last number that was tried
     keys = {}
     for ident in sorted(idents):
         plain = _STRANGE.sub("_", ident.removesuffix("?").replace("/", "."))
-        key, number = plain[:KEY_MAX], 1
+        key, start = plain[:KEY_MAX], plain[: KEY_MAX - 6]
         while key in taken:
-            number += 1
-            key = f"{plain[: KEY_MAX - 6]}-{number}"
+            numbers[start] = numbers.get(start, 1) + 1
+            key = f"{start}-{numbers[start]}"
         taken.add(key)
         keys[ident] = key
     return keys

@@ -12,7 +12,7 @@ from typing import Any
 
 import apsw
 
-from sandbar.errors import Conflict, Incorrect
+from sandbar.errors import Conflict, Incorrect, Unavailable
 from sandbar.patience import check as check_patience
 from sandbar.patience import current
 from sandbar.store.numbering import Numbers

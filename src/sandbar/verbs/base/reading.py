@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from sandbar.errors import NotFound, Problem
-from sandbar.model import Create, Entity, Introspection
+from sandbar.model import Create, Entity
 from sandbar.verbs.answers import Answer, Reference
 from sandbar.verbs.arguments import Arguments, told_together
 from sandbar.verbs.base.documents import as_text
@@ -242,13 +242,8 @@ def _left_out(context: Context, class_: str | None) -> Sequence[str]:
     if class_ is None:
         return _RECORDS_OF_WORK
     schema = context.db.schema()
-    records = schema.derived("search.records", lambda: _with_subclasses(schema, _RECORDS_OF_WORK))
+    records = schema.derived("search.records", lambda: schema.below(_RECORDS_OF_WORK))
     return () if class_.removeprefix(":") in records else _RECORDS_OF_WORK
-
-
-def _with_subclasses(schema: Introspection, roots: Sequence[str]) -> frozenset[str]:
-    known = set(roots) & set(schema.classes())
-    return frozenset(known).union(*(schema.subclasses(root) for root in known))
 
 
 VERBS = (
