@@ -183,6 +183,8 @@ class Unit:
         if known is not None and known not in self.drafts:
             return known
         ident = ident_or_temp(name, self.temps)
+        if self.guard is not None and known is None:
+            self.guard.admit_name(ident)
         found = self.holders(self.schema.property_by_id(core.IDENT), KEYWORD.index_key(ident))
         if not found:
             raise unknown_entity(self.schema, ident, property)
@@ -190,6 +192,8 @@ class Unit:
 
     def _resolve_lookup(self, slot: Any, value: Any) -> int:
         property = looked_up_by(self.schema, slot, value)
+        if self.guard is not None:
+            self.guard.admit_name(property.ident)
         stored = decode_slot(property, value, self.resolve, self.match)
         for id in self.holders(property, lookup_key(property, stored)):
             if self.shows(id):
@@ -331,6 +335,13 @@ class Unit:
         """Whether whoever writes may be told of an entity that the write has come across."""
         class_id = None if self.guard is None else self.class_id_of(id)
         return self.guard is None or class_id is None or self.guard.shows(self._kinds(class_id))
+
+    def admit_reference(self, property: Property, class_id: int) -> None:
+        """Whether the caller may let this slot refer to an instance of that class."""
+        if self.guard is not None:
+            target = self.schema.class_of_id(property.target or 0)
+            range = frozenset[str]() if target is None else target.kinds
+            self.guard.admit_reference(property.ident, range, self._kinds(class_id))
 
     def begins_here(self, id: int) -> bool:
         """Whether the very call that is being checked makes this entity, or brings it back."""
