@@ -65,7 +65,7 @@ def test_it_says_where_it_is_and_what_comes_next(server: Running, tmp_path: Path
     assert told.startswith(f"Sandbar is ready at {server.url}\n")
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", server.url)
     assert "Nobody can sign in yet" in told
-    assert "sandbar key mint --name NAME" in told
+    assert "sandbar key mint --name NAME --role writer\n" in told
     assert "sandbar account add NAME" in told
     assert "The tools of" not in told
     assert f"sandbar connect claude-code --url {server.url}" in told

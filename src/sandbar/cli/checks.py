@@ -135,7 +135,8 @@ def _workspace(settings: Settings, exists: bool) -> Iterator[Check]:
 
 def _accounts(db: Database) -> Check:
     if not has_account(db):
-        return Check("warn", "accounts", "nobody can sign in yet", "sandbar key mint --name NAME")
+        advice = "sandbar key mint --name NAME --role writer"
+        return Check("warn", "accounts", "nobody can sign in yet", advice)
     programs = counted(_number(db, "auth/ServiceAccount"), "program", "programs")
     people = counted(_number(db, "auth/User"), "person", "people")
     keys = counted(_number(db, "auth/Key"), "key", "keys")
