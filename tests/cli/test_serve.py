@@ -128,6 +128,7 @@ def test_a_port_in_use_is_said_in_a_sentence(tmp_path: Path) -> None:
     assert answer.returncode == 1
     assert f"port {port} on 127.0.0.1 is in use" in answer.stderr
     assert "Traceback" not in answer.stderr
+    assert not list(tmp_path.glob("*.server-lock"))
 
 
 @pytest.mark.parametrize(
@@ -145,6 +146,7 @@ def test_what_cannot_be_served_is_said(tmp_path: Path, words: tuple[str, ...], c
     assert (answer.returncode, answer.stdout) == (1, "")
     assert code in answer.stderr
     assert "Traceback" not in answer.stderr
+    assert not list(tmp_path.glob("*.server-lock")), "a start that failed leaves no lock"
 
 
 def test_other_addresses_and_workspaces(tmp_path: Path) -> None:
