@@ -141,7 +141,7 @@ def test_the_file_of_a_killed_server_is_claimed_again_and_removed(tmp_path: Path
 def test_a_lock_that_was_removed_while_it_was_waited_for_is_no_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between opening the file and locking it, its holder gives it up, and another claims it anew."""
+    """Between opening the file and locking it, its holder gives it up, and another claims it."""
     path = str(tmp_path / "one.db")
     first = Claim(path, None)
     others: list[Claim] = []

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from sandbar.errors import Incorrect
-from sandbar.keywords import parse_ident
+from sandbar.keywords import found_among, new_ident, spellings
 from sandbar.model import core
 from sandbar.model.checks import (
     decode_slot,
@@ -29,7 +29,7 @@ from sandbar.model.naming import (
     ident_keys,
     ident_or_temp,
     looked_up_by,
-    lookup_key,
+    lookup_keys,
     unknown_entity,
 )
 from sandbar.model.patterns import Matching, Pattern
@@ -185,19 +185,26 @@ class Unit:
         ident = ident_or_temp(name, self.temps)
         if self.guard is not None and known is None:
             self.guard.admit_name(ident)
-        found = self.holders(self.schema.property_by_id(core.IDENT), KEYWORD.index_key(ident))
-        if not found:
+        found = self.bearer(name)
+        if found is None:
             raise unknown_entity(self.schema, ident, property)
-        return found[0]
+        return found
+
+    def bearer(self, ident: str) -> int | None:
+        """The living entity of that name, in whichever spelling."""
+        property = self.schema.property_by_id(core.IDENT)
+        keys = (KEYWORD.index_key(spelled) for spelled in spellings(ident))
+        return next((id for key in keys for id in self.holders(property, key)), None)
 
     def _resolve_lookup(self, slot: Any, value: Any) -> int:
         property = looked_up_by(self.schema, slot, value)
         if self.guard is not None:
             self.guard.admit_name(property.ident)
         stored = decode_slot(property, value, self.resolve, self.match)
-        for id in self.holders(property, lookup_key(property, stored)):
-            if self.shows(id):
-                return id
+        for key in lookup_keys(property, value, stored):
+            for id in self.holders(property, key):
+                if self.shows(id):
+                    return id
         raise unknown_entity(self.schema, {slot: value})
 
     # --- changing ----------------------------------------------------------------------------
@@ -248,7 +255,7 @@ class Unit:
         if type(given) is Hashed:
             raise SecretNotHashed(self.schema)  # the slot was secret when this was prepared
         if property.id == core.IDENT and isinstance(given, str):
-            return parse_ident(given)
+            return new_ident(given)
         return decode_slot(property, given, self.resolve, self.match)
 
     def settled(self, draft: Draft, doc: Doc) -> Doc:
@@ -274,7 +281,7 @@ class Unit:
 
     def slot_of(self, cls: Class, name: str) -> Property:
         """The slot of that name, or a refusal that suggests another."""
-        property = cls.slots.get(name) or cls.slots.get(name.removeprefix(":"))
+        property = found_among(cls.slots, name)
         if property is not None:
             return property
         raise unknown_slot(cls, name)

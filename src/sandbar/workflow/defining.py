@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from sandbar.errors import Conflict, NotFound
-from sandbar.keywords import MAX_BYTES, looks_like_ident
+from sandbar.errors import Conflict, Incorrect, NotFound
+from sandbar.keywords import looks_like_ident, parse_ident
 from sandbar.model import Create, Entity, Operation, Update, Workspace, did_you_mean
 from sandbar.workflow import metamodel as mm
 from sandbar.workflow.built_in import built_in_workflows
@@ -136,9 +136,12 @@ class Defining:
     def is_of_pack(self, name: str) -> bool:
         """Whether a pack has defined a version of the workflow, or of one whose prompt is named
         alike: `a.b/c` and `a/b.c` are both `sandbar.workflow.a.b.c`."""
-        if not mm.is_installed(self._workspace) or not looks_like_ident(name[:MAX_BYTES]):
+        if not mm.is_installed(self._workspace):
+            return False
+        try:
+            parts = parse_ident(name).replace("/", ".").split(".")
+        except Incorrect:
             return False  # defining it will say what is wrong
-        parts = name[:MAX_BYTES].removeprefix(":").replace("/", ".").split(".")
         alike = [f"{'.'.join(parts[:n])}/{'.'.join(parts[n:])}" for n in range(1, len(parts))]
         where = {mm.NAME: {"in": [spelled for spelled in alike if looks_like_ident(spelled)]}}
         cursor = None
