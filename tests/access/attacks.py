@@ -53,12 +53,12 @@ def by_id_of_class(db: Guarded, world: World) -> Any:
 
 def own_and_delete(db: Guarded, world: World) -> Any:
     """Become the owner of an account, then go and take it along."""
-    made = db.transact([create("shop/Item", {"shop/part": world.root})])
+    made = db.transact([create("shop/Item", {"shop/clerk": world.root})])
     return db.transact([delete(made.entity_id, "cascade")])
 
 
 def own_and_delete_at_once(db: Guarded, world: World) -> Any:
-    owner = create("shop/Item", {"db/ident": "item/owner", "shop/part": world.root})
+    owner = create("shop/Item", {"db/ident": "item/owner", "shop/clerk": world.root})
     db.transact([owner])
     return db.transact(
         [update("item/owner", set={"shop/name": "x"}), delete("item/owner", "cascade")]

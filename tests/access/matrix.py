@@ -224,9 +224,12 @@ class Cells:
             else:
                 self.db.update(entity, {"dt/label": "changed"})
             return {"entity": entity, "to": t}
+        given = (
+            {"entity": entity, "confirm": entity} if name == "entity.purge" else {"entity": entity}
+        )
         if target == "workflow/Process":  # its history refers to it
-            return {"entity": entity, "mode": "detach" if name == "entity.purge" else "cascade"}
-        return {"entity": entity}
+            given["mode"] = "detach" if name == "entity.purge" else "cascade"
+        return given
 
     def _making(self, name: str, target: str) -> dict[str, Any]:
         slots = self.slots(target)

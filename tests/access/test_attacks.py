@@ -46,7 +46,7 @@ def test_there_are_many_attacks() -> None:
 def test_a_writer_does_its_own_work(world: World) -> None:
     db = world.as_role("writer")
     db.define(
-        {"mine/name": {"dt/range": "db.type/string"}, "mine/of": {"dt/range": "auth/Principal"}},
+        {"mine/name": {"dt/range": "db.type/string"}, "mine/of": {"dt/range": "shop/Item"}},
         {"mine/Thing": {"dt/subclass-of": ["shop/Item"], "dt/slots": ["mine/name", "mine/of"]}},
     )
     made = db.transact(
@@ -54,7 +54,7 @@ def test_a_writer_does_its_own_work(world: World) -> None:
             {
                 "op": "create",
                 "class": "mine/Thing",
-                "slots": {"mine/name": "x", "mine/of": world.root},
+                "slots": {"mine/name": "x", "mine/of": world.desk},
             }
         ]
     )

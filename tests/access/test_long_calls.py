@@ -103,9 +103,9 @@ def test_its_caller_sees_it_and_may_give_it_up(db: sandbar.Database) -> None:
 
 def test_what_was_purged_can_be_asked_for_by_anybody(db: sandbar.Database) -> None:
     id = db.get("product/mud-lord").entity_id
-    db.call_as(ADMIN, "entity.purge", {"entity": id})
+    db.call_as(ADMIN, "entity.purge", {"entity": id, "confirm": id})
     with pytest.raises(NotFound):
-        db.call_as(ADMIN, "entity.purge", {"entity": id})
+        db.call_as(ADMIN, "entity.purge", {"entity": id, "confirm": id})
     (entry,) = db.call_as(READER, "entity.history", {"entity": id}).history
     assert entry.kind == "purged"
 
@@ -141,7 +141,9 @@ def test_nobody_defines_a_workflow_that_calls_verbs(db: sandbar.Database) -> Non
 
 def test_only_long_verbs_are_called_in_the_background(db: sandbar.Database) -> None:
     with pytest.raises(Problem) as refused:
-        db.call_later(ADMIN, "entity.purge", {"entity": "product/mud-lord"})
+        db.call_later(
+            ADMIN, "entity.purge", {"entity": "product/mud-lord", "confirm": "product/mud-lord"}
+        )
     assert refused.value.code == "verb.not-long"
 
 

@@ -82,7 +82,7 @@ def widenings(own: int) -> dict[str, tuple[str, dict[str, Any]]]:
             {"class": "auth/Key", "slots": {"auth/key-name": "k", "auth/owner": "people/bob"}},
         ),
         "deleting": ("entity.delete", {"entity": own}),
-        "purging": ("entity.purge", {"entity": own}),
+        "purging": ("entity.purge", {"entity": own, "confirm": own}),
         "the past of itself": ("entity.history", {"entity": own}),
         "the workspace": (
             "entity.update",

@@ -250,12 +250,14 @@ def test_a_subject_does_not_take_its_process_with_it(scene: Scene) -> None:
 
 
 def test_a_subject_that_is_purged_is_gone_for_the_process(scene: Scene) -> None:
-    scene.call("admin", "entity.purge", entity="item/one", mode="detach", reason="law")
+    scene.call(
+        "admin", "entity.purge", entity="item/one", confirm="item/one", mode="detach", reason="law"
+    )
     assert scene.workflows.view(scene.process).subject is None
 
 
 def test_a_process_is_not_purged_unasked_from_under_its_history(scene: Scene) -> None:
-    purge = {"entity": scene.process, "reason": "law"}
+    purge = {"entity": scene.process, "confirm": scene.process, "reason": "law"}
     assert scene.refused("admin", "entity.purge", **purge).code == "entity.referenced"
 
 

@@ -112,7 +112,7 @@ def test_within_its_classes_the_key_does_all_that_its_owner_may(shop: Shop) -> N
     assert tool.created
     assert shop.call("entity.delete", entity=made["entity-id"])
     assert shop.call("entity.restore", entity=made["entity-id"])
-    assert shop.call("entity.purge", entity=made["entity-id"])
+    assert shop.call("entity.purge", entity=made["entity-id"], confirm=made["entity-id"])
     assert shop.call("search.text", query="wool")["hits"]
     orders = shop.call("entity.query", class_="order/Order", where={"order/customer": shop.person})
     assert [one["ident"] for one in orders["entities"]] == ["order/one"]
@@ -148,7 +148,7 @@ ROADS: dict[str, Callable[[Shop], Any]] = {
     "delete": lambda s: s.call("entity.delete", entity=s.person, mode="detach"),
     "delete by cascade": lambda s: s.call("entity.delete", entity=s.person, mode="cascade"),
     "restore": lambda s: s.call("entity.restore", entity=s.person, to=s.db.t - 1),
-    "purge": lambda s: s.call("entity.purge", entity=s.person),
+    "purge": lambda s: s.call("entity.purge", entity=s.person, confirm=s.person),
     "create": lambda s: s.call("entity.create", class_="person/Person", attributes={}),
     "create an existing one": lambda s: s.call(
         "entity.create",
@@ -271,8 +271,8 @@ def test_a_value_outside_is_not_there_even_if_the_slot_is(shop: Shop) -> None:
 
 def test_what_an_entity_owns_does_not_go_with_it(shop: Shop) -> None:
     shop.db.update(shop.order, {"order/parts": [shop.person]})
-    for verb in ("entity.delete", "entity.purge"):
-        assert shop.refused(verb, entity=shop.order).code == OUTSIDE
+    assert shop.refused("entity.delete", entity=shop.order).code == OUTSIDE
+    assert shop.refused("entity.purge", entity=shop.order, confirm=shop.order).code == OUTSIDE
     assert shop.db.get(shop.person).ident == "person/ann"
 
 

@@ -23,13 +23,14 @@ PROPERTIES: dict[str, dict[str, Any]] = {
     "shop/name": {"dt/range": "db.type/string"},
     "shop/part": {"dt/range": "dt/Resource", "dt/component?": True},
     "shop/friend": {"dt/range": "dt/Resource"},
+    "shop/clerk": {"dt/range": "auth/Principal", "dt/component?": True},
     "staff/desk": {"dt/range": "shop/Item"},
     "auth/boss": {"dt/range": "auth/Principal"},
 }
 CLASSES: dict[str, dict[str, Any]] = {
     "shop/Item": {
         "dt/subclass-of": ["dt/Ref"],
-        "dt/slots": ["shop/name", "shop/part", "shop/friend"],
+        "dt/slots": ["shop/name", "shop/part", "shop/friend", "shop/clerk"],
     },
     "shop/Empty": {"dt/subclass-of": ["dt/Ref"]},
     # A class of access that is not named like one.

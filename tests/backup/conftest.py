@@ -133,8 +133,7 @@ class Site:
         """Whether there is no file, or nothing in any table."""
         if self.kind == "sqlite":
             folder, name = Path(self.address).parent, Path(self.address).name
-            lock = f"{name}.server-lock"
-            return [p.name for p in folder.iterdir() if p.name.startswith(name)] in ([], [lock])
+            return not [p.name for p in folder.iterdir() if p.name.startswith(name)]
         return self.raw.is_empty()
 
 

@@ -122,7 +122,7 @@ def test_the_advice_for_the_endpoint_of_a_pack_is_true() -> None:
         asked = run_here("connect", "claude-desktop", "--pack", "care", *words).stderr
         assert "without a running server" not in asked
         assert "sandbar serve --pack care" in asked
-        assert "sandbar key mint --name NAME" in asked
+        assert "sandbar key mint --name NAME --role writer" in asked
         assert "where sk-sand-… stands" in asked
         given = run_here(
             "connect", "claude-desktop", "--pack", "care", "--token", "k", *words

@@ -65,7 +65,7 @@ def test_it_says_where_it_is_and_what_comes_next(server: Running, tmp_path: Path
     assert told.startswith(f"Sandbar is ready at {server.url}\n")
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", server.url)
     assert "Nobody can sign in yet" in told
-    assert "sandbar key mint --name NAME" in told
+    assert "sandbar key mint --name NAME --role writer\n" in told
     assert "sandbar account add NAME" in told
     assert "The tools of" not in told
     assert f"sandbar connect claude-code --url {server.url}" in told
@@ -128,6 +128,7 @@ def test_a_port_in_use_is_said_in_a_sentence(tmp_path: Path) -> None:
     assert answer.returncode == 1
     assert f"port {port} on 127.0.0.1 is in use" in answer.stderr
     assert "Traceback" not in answer.stderr
+    assert not list(tmp_path.glob("*.server-lock"))
 
 
 @pytest.mark.parametrize(
@@ -145,6 +146,7 @@ def test_what_cannot_be_served_is_said(tmp_path: Path, words: tuple[str, ...], c
     assert (answer.returncode, answer.stdout) == (1, "")
     assert code in answer.stderr
     assert "Traceback" not in answer.stderr
+    assert not list(tmp_path.glob("*.server-lock")), "a start that failed leaves no lock"
 
 
 def test_other_addresses_and_workspaces(tmp_path: Path) -> None:

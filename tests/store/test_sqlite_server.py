@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sandbar.errors import Conflict, Incorrect
+from sandbar.store.sqlite.claim import Claim, home_of_server
 from sandbar.store.sqlite.store import SqliteStore
 from tests.store.conftest import new_workspace
 from tests.store.writing import create, current
@@ -106,3 +108,99 @@ def test_a_claim_where_there_is_no_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Incorrect) as caught:
         SqliteStore(tmp_path / "none" / "one.db", server=True)
     assert caught.value.code == "store.cannot-open"
+
+
+# --- what stays of a claim -----------------------------------------------------------------------
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_nothing_stays_of_a_claim(tmp_path: Path) -> None:
+    path = tmp_path / "one.db"
+    SqliteStore(path, server=True).close()
+    assert names_in(tmp_path) == ["one.db"]
+    path.write_text("this is no database, and long enough to look like one" * 20)
+    with pytest.raises(Incorrect):
+        SqliteStore(path, server=True)
+    assert names_in(tmp_path) == ["one.db"]
+
+
+def test_the_file_of_a_killed_server_is_claimed_again_and_removed(tmp_path: Path) -> None:
+    path = tmp_path / "one.db"
+    with other_process(path) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == "serving"
+        process.kill()
+    assert "one.db.server-lock" in names_in(tmp_path)
+    SqliteStore(path, server=True).close()
+    assert "one.db.server-lock" not in names_in(tmp_path)
+
+
+def test_a_lock_that_was_removed_while_it_was_waited_for_is_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between opening the file and locking it, its holder gives it up, and another claims it."""
+    path = str(tmp_path / "one.db")
+    first = Claim(path, None)
+    others: list[Claim] = []
+    flock = fcntl.flock
+
+    def late(handle: int, how: int) -> None:
+        if not others:
+            others.append(first)
+            first.give_up()
+            others.append(Claim(path, "other"))
+        flock(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with pytest.raises(Conflict) as caught:
+        Claim(path, "third")
+    assert caught.value.code == "store.server-running"
+    monkeypatch.undo()
+    assert home_of_server(path) == "other"
+    first.give_up()  # a second time
+    assert home_of_server(path) == "other", "a claim removes no lock but its own"
+    others[1].give_up()
+    assert names_in(tmp_path) == []
+
+
+def test_a_lock_that_is_not_ours_any_more_is_left_alone(tmp_path: Path) -> None:
+    """Somebody has removed the file by hand, and another server has claimed the database."""
+    path = str(tmp_path / "one.db")
+    first = Claim(path, "first")
+    (tmp_path / "one.db.server-lock").unlink()
+    second = Claim(path, "second")
+    first.give_up()
+    assert home_of_server(path) == "second"
+    second.give_up()
+
+
+def test_many_processes_never_claim_one_file_together(tmp_path: Path) -> None:
+    """Each claims and gives up as fast as it can, and writes down when it has the file."""
+    witness = tmp_path / "witness"
+    program = f"""
+import os, sys
+from sandbar.errors import Conflict
+from sandbar.store.sqlite.claim import Claim
+won = 0
+for _ in range(4000):
+    try:
+        claim = Claim({str(tmp_path / "one.db")!r}, None)
+    except Conflict:
+        continue
+    os.close(os.open({str(witness)!r}, os.O_CREAT | os.O_EXCL))  # raises if another has it
+    os.unlink({str(witness)!r})
+    claim.give_up()
+    won += 1
+print(won)
+"""
+    started = [
+        subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    told = [process.communicate(timeout=60)[0] for process in started]
+    assert [process.returncode for process in started] == [0, 0]
+    assert all(int(won) > 0 for won in told)
+    assert "one.db.server-lock" not in names_in(tmp_path)

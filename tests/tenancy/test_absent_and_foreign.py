@@ -52,9 +52,11 @@ class Nobodys:
 def pairs(arena: Arena, nobodys: Nobodys) -> list[tuple[Attempt, Attempt]]:
     """Calls that name something of the victim's, each with its like that names nobody's."""
     roles = ("reader", "admin")
-    verbs = ("entity.find", "entity.history", "entity.delete", "entity.purge", "entity.update")
+    verbs = ("entity.find", "entity.history", "entity.delete", "entity.update")
     calls = [Attempt("admin", verb, given) for verb, given in arena.loot.calls]
     calls += [Attempt(r, v, {"entity": id}) for id in nobodys.ids for r in roles for v in verbs]
+    twice = [{"entity": id, "confirm": id} for id in nobodys.ids]
+    calls += [Attempt(r, "entity.purge", given) for given in twice for r in roles]
     while len(calls) < 2 * PAIRS:
         attempt = arena.attacker.attempt(0)
         if not _MAKING.search(attempt.verb):

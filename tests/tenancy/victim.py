@@ -174,7 +174,12 @@ class Victim:
         id = self._created("shared/Thing", self._slots(self.gone))
         self.quietly("entity.delete", entity=id, reason=secret("reason of a deletion"))
         self.purged = self._created("shared/Thing", self._slots(f"thing/{known('purged ident')}"))
-        self.quietly("entity.purge", entity=self.purged, reason=secret("reason of a purge"))
+        self.quietly(
+            "entity.purge",
+            entity=self.purged,
+            confirm=self.purged,
+            reason=secret("reason of a purge"),
+        )
 
     def _workflows(self) -> None:
         secret, known = self.canaries.secret, self.canaries.known

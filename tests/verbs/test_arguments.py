@@ -85,7 +85,12 @@ def test_one_finding_says_what_was_expected() -> None:
         ("entity.find", {"entity": True}, "or text or an object, got true or false", "ident"),
         ("entity.find", {"entity": '{"a/b"'}, "entity: this text is no JSON", "unique slot"),
         ("entity.delete", {"mode": "force"}, "mode: 'force' is none of its values", "refuse"),
-        ("entity.purge", {"mode": "cascade"}, "'cascade' is none", "mode is one of detach, refuse"),
+        (
+            "entity.purge",
+            {"confirm": 1, "mode": "cascade"},
+            "'cascade' is none",
+            "mode is one of detach",
+        ),
         ("class.instances", {"projection": "all"}, "'all' is none", "one of full, metadata-only"),
         ("schema.define", {"classes": {"a/B": 5}}, "classes: expected an object", "{ns/Name:"),
     ],

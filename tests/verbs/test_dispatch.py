@@ -185,7 +185,7 @@ def test_two_verbs_cannot_share_a_name() -> None:
             "class.describe zorp/Boot gives its schema",
         ),
         ("entity.restore", {"entity": 999_999}, "entity.unknown", "entity.query"),
-        ("entity.purge", {"entity": 999_999}, "entity.unknown", "entity.query"),
+        ("entity.purge", {"entity": 999_999, "confirm": 999_999}, "entity.unknown", "entity.query"),
         ("entity.delete", {"entity": "dt/Class"}, "core.immutable", "schema.define"),
         (
             "entity.update",

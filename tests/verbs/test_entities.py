@@ -124,12 +124,35 @@ def test_restore_goes_back_to_a_moment(call: Call) -> None:
 def test_purge_leaves_a_tombstone(call: Call) -> None:
     found = call("entity.find", {"entity": "product/mud-lord"})["entity"]
     id = found["entity-id"]
-    purged = call("entity.purge", {"entity": id, "reason": "a pasted secret"})
+    purged = call("entity.purge", {"entity": id, "confirm": id, "reason": "a pasted secret"})
     assert purged["entity-ids"] == [id]
     assert refusal(call, "entity.find", {"id": id, "as-of": found["t"]}).code == "entity.unknown"
     history = call("entity.history", {"id": id})["history"]
     assert "Mud Lord" not in json.dumps(history)
     assert history[-1]["kind"] == "purged"
+
+
+def test_a_purge_wants_the_entity_named_twice(call: Call) -> None:
+    entity = "product/mud-lord"
+    missing = refusal(call, "entity.purge", {"entity": entity})
+    assert missing.data["findings"][0]["argument"] == "confirm"
+    id = call("entity.find", {"entity": entity})["entity"]["entity-id"]
+    for confirm in ("product/mud-lorde", id, "yes", "", {"db/ident": entity}):
+        wrong = refusal(call, "entity.purge", {"entity": entity, "confirm": confirm})
+        assert wrong.code == "purge.unconfirmed"
+        assert f"confirm: {entity}" in str(wrong.hint)
+    assert call("entity.find", {"entity": entity})["entity"]["entity-id"] == id
+    lookup = {"db/ident": "product/moon-boot"}
+    for named, confirm in ((entity, f":{entity}"), (lookup, dict(lookup))):
+        if named == lookup:
+            call(
+                "entity.create",
+                {
+                    "class": "zorp/MoonBoot",
+                    "attributes": {**lookup, "footwear/name": "x", "footwear/price": "1.00"},
+                },
+            )
+        assert call("entity.purge", {"entity": named, "confirm": confirm})["entity-ids"]
 
 
 def test_the_past_is_read_by_t_and_instant(call: Call) -> None:

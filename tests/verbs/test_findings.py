@@ -170,7 +170,7 @@ def test_a_deleted_entity_can_be_restored_and_the_refusal_says_so(call: Call) ->
         assert (type(problem), problem.code) == (NotFound, "entity.unknown")
         assert "entity.restore" in str(problem.hint)
     assert "entity.restore" not in str(refusal(call, "entity.find", {"entity": "no/body"}).hint)
-    call("entity.purge", {"entity": id})
+    call("entity.purge", {"entity": id, "confirm": id})
     assert "entity.restore" not in str(refusal(call, "entity.find", {"entity": id}).hint)
 
 

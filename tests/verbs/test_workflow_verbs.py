@@ -223,9 +223,7 @@ def test_what_one_may_not_see_one_may_not_start_with(call: Call, zorp: sandbar.D
     for subject in (account, {"auth/service-name": "service/root"}, "auth/ServiceAccount-x"):
         given = {"workflow": "parcel/way", "subject": subject}
         code = refusal(call, "workflow.start-process", given, role="writer").code
-        assert code == (
-            "entity.unknown" if subject == "auth/ServiceAccount-x" else "entity.protected"
-        )
+        assert code == "entity.protected"
     given = {"workflow": "parcel/way", "subject": account}
     assert call("workflow.start-process", given, role="admin")["process-id"]
 

@@ -13,9 +13,6 @@ from sandbar.access.again import caller_again, remembered
 from sandbar.access.callers import Access, Caller, Limit, Role, Via, local_caller
 from sandbar.access.guard import (
     effects_guard,
-    is_protected,
-    protected_classes,
-    protected_roots,
     refuse_reserved_workflow,
 )
 from sandbar.access.guarded import Guarded
@@ -24,6 +21,7 @@ from sandbar.access.keys import KEY_PREFIX
 from sandbar.access.metamodel import install_access
 from sandbar.access.principals import find_owner, short_name
 from sandbar.access.processes import ProcessGuard, kept_classes
+from sandbar.access.protected import is_protected, protected_classes, protected_roots
 from sandbar.access.rights import Grant, Rights
 from sandbar.access.scope import refuse_outside
 from sandbar.access.sign_in import Houses, sign_in, sign_in_at_once

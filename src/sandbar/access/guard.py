@@ -1,66 +1,30 @@
 """What somebody may not touch, whichever verb or operation it comes by.
 
 Accounts, roles and whatever else descends from a class of the namespace `auth` belong to admins. So
-does the metamodel that exists: a writer may add classes and properties, but only such as cannot
-change what others mean. A key or a role may be limited to classes besides.
+does what speaks to every agent: packs, and prompts. So does the metamodel that exists: a writer may
+add classes and properties, but only such as cannot change what others mean. A key or a role may be
+limited to classes besides.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from sandbar.access.callers import Caller
 from sandbar.access.metamodel import NAMESPACE
 from sandbar.access.processes import ProcessGuard
+from sandbar.access.protected import is_protected, namespace, refuse_protected
 from sandbar.access.rights import rights_of_role
 from sandbar.access.scope import Reach, is_within, reach_of, refuse_outside
 from sandbar.errors import Forbidden
 from sandbar.model import Guard, Introspection, Touched
 
-_PACKS = "pack"  # whoever writes a record switches on a pack's code, and speaks to every agent
+# The record of a pack switches on its code and instructs every agent; a prompt is obeyed by those
+# who choose it.
+_SPEAKING = {"pack": "packs are loaded and changed", "prompt": "prompts are made and changed"}
 _RESERVED = frozenset(
-    {NAMESPACE, _PACKS, "workflow", "dt", "db"}
+    {NAMESPACE, *_SPEAKING, "workflow", "dt", "db"}
 )  # and what is below them, such as db.type
-
-
-def is_protected(name: str) -> bool:
-    """Whether a class or slot is one of access."""
-    return _namespace(name) == NAMESPACE
-
-
-def protected_roots(schema: Introspection) -> frozenset[str]:
-    """The classes of access: they, and all below them, are kept from everybody but admins."""
-    return schema.derived(
-        "access.roots", lambda: frozenset(name for name in schema.classes() if is_protected(name))
-    )
-
-
-def protected_classes(schema: Introspection) -> frozenset[str]:
-    """The same with all classes below them, wherever those are named."""
-    return schema.derived("access.classes", lambda: schema.below(protected_roots(schema)))
-
-
-def refuse_protected() -> Forbidden:
-    """The answer to whoever asks for an account or touches one."""
-    return Forbidden(
-        "entity.protected",
-        "accounts and whatever belongs to signing in are read and changed by admins only",
-        hint="ask an admin; on the server's machine `sandbar account list|add|revoke` does it",
-    )
-
-
-def names_protected_slot(given: Any) -> bool:
-    """Whether a filter, a list of slots or a lookup names a slot of access, however deep."""
-    waiting = [given]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict):
-            if any(isinstance(name, str) and is_protected(name) for name in part):
-                return True
-            waiting += part.values()
-        elif isinstance(part, list | tuple):
-            waiting += part
-    return False
 
 
 class RightsGuard:
@@ -79,17 +43,29 @@ class RightsGuard:
 
     def shows(self, kinds: frozenset[str]) -> bool:
         """Whether what a write comes across may be told: who has a value, who refers to it."""
+        if not self._reach.governs_access and any(map(is_protected, kinds)):
+            return False
         return is_within(kinds, self._reach.read)
 
     def admit_purge(self, kinds: frozenset[str]) -> None:
         """Whether an entity may be changed or purged, by what it is; it may be gone already."""
         self.admit(kinds)
-        if not self._reach.governs_packs and any(_namespace(kind) == _PACKS for kind in kinds):
+        spoken = None if self._reach.governs_packs else _speaks(kinds)
+        if spoken is not None:
             raise Forbidden(
                 "entity.protected",
-                "packs are loaded and changed by admins only",
-                hint="ask an admin; on the server's machine `sandbar pack add` does it",
+                f"{_SPEAKING[spoken]} by admins only: every agent is told what they say",
+                hint="ask an admin; on the server's machine `sandbar pack add` loads packs, and"
+                " `sandbar call` makes the change",
             )
+
+    def admit_name(self, name: str) -> None:
+        """Nothing of access is looked for, be it there or not."""
+        if not self._reach.governs_access and is_protected(name):
+            raise refuse_protected()
+
+    def admit_reference(self, slot: str, range: frozenset[str], kinds: frozenset[str]) -> None:
+        """Any that another guard admits."""
 
     def touch(self, touched: Touched) -> None:
         """Whether this change may be made."""
@@ -104,21 +80,21 @@ class RightsGuard:
 
     def _is_kept(self, ident: str | None) -> bool:
         """Whether a name is one that they may not give."""
-        if ident is None or _namespace(ident) not in _RESERVED:
+        if ident is None or namespace(ident) not in _RESERVED:
             return False
-        return not (_namespace(ident) == NAMESPACE and self._reach.governs_access)
+        return not (namespace(ident) == NAMESPACE and self._reach.governs_access)
 
     def _check_definition(self, touched: Touched) -> None:
         name = touched.ident_before or touched.ident or f"#{touched.id}"
         # Whoever may change classes may not change those of the house, nor build on access.
-        is_ours = _namespace(name) in _RESERVED
+        is_ours = namespace(name) in _RESERVED
         if touched.existed and (is_ours or not self._reach.governs_schema):
             raise _admins_only(
                 f"{name} exists: only admins change or delete classes and properties"
             )
         for mentioned in sorted(touched.mentions):
-            is_pack = _namespace(mentioned) == _PACKS and not self._reach.governs_packs
-            if is_protected(mentioned) or is_pack:
+            is_speaking = _speaks([mentioned]) is not None and not self._reach.governs_packs
+            if is_protected(mentioned) or is_speaking:
                 raise _admins_only(f"only admins build upon {mentioned}")
 
 
@@ -131,29 +107,43 @@ def refuse_writing() -> Forbidden:
     )
 
 
-def refuse_reserved_workflow(caller: Caller, name: str) -> None:
+def speaking_classes(schema: Introspection) -> frozenset[str]:
+    """The classes of which every agent is told what their instances say."""
+    return schema.derived("access.speaking", lambda: _speaking_classes(schema))
+
+
+def _speaking_classes(schema: Introspection) -> frozenset[str]:
+    roots = frozenset(name for name in schema.classes() if namespace(name) in _SPEAKING)
+    return roots.union(name for root in roots for name in schema.subclasses(root))
+
+
+def _speaks(kinds: Iterable[str]) -> str | None:
+    """The namespace of the first such class among these."""
+    return next((found for kind in kinds if (found := namespace(kind)) in _SPEAKING), None)
+
+
+def refuse_reserved_workflow(caller: Caller, name: str, is_of_pack: Callable[[str], bool]) -> None:
     """Names of the house are given by admins and packs only, to workflows as to all else.
 
-    Effects write what any writer may write, so only such as may all of that define them.
+    A workflow is a prompt: what a pack has defined is changed by admins only. Effects write what
+    any writer may write, so only such as may all of that define them.
     """
     if caller.may("admin"):
         return
-    if _namespace(name) in _RESERVED | {"task", "validation", "prompt"}:
+    if namespace(name) in _RESERVED | {"task", "validation"}:
         raise _admins_only(f"the name {name[:80]} is reserved")
+    if is_of_pack(name):
+        raise _admins_only(f"{name[:80]} is a pack's workflow: only admins define it anew")
     everything = reach_of(caller.rights, "entity", "entity")
     if everything.write or not everything.may_write:
         raise refuse_outside("whatever the effects of a workflow may write")
-
-
-def _namespace(name: str) -> str:
-    return name.removeprefix(":").partition("/")[0].partition(".")[0]
 
 
 def _admins_only(message: str) -> Forbidden:
     return Forbidden(
         "schema.admin-only",
         message,
-        hint="add a new class or property under a name of your own, or ask an admin",
+        hint="choose a name of your own, or ask an admin",
     )
 
 

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
-import msgspec
-
 from sandbar.access.callers import Access, Caller
-from sandbar.access.guard import (
-    RightsGuard,
-    is_protected,
-    names_protected_slot,
-    protected_classes,
-    refuse_protected,
-    refuse_writing,
-)
+from sandbar.access.guard import RightsGuard, refuse_writing, speaking_classes
 from sandbar.access.processes import ProcessGuard, refuse_purge
+from sandbar.access.protected import protected_classes
 from sandbar.access.rights import rights_of_role
 from sandbar.access.scope import classes_within, reach_of
 from sandbar.access.sight import Sight
@@ -73,8 +65,7 @@ class Guarded:
         """One entity, by id, ident or `{slot: value}`."""
         if self._guard is None:
             return self._workspace.get(entity, as_of=as_of)
-        if isinstance(entity, dict):
-            self._sight.admit_lookup(entity, as_of)
+        self._sight.admit_named(entity, as_of)
         found = self._workspace.get(entity, as_of=as_of)
         if as_of is None:
             self._sight.admit_found(found, entity)
@@ -100,12 +91,9 @@ class Guarded:
         hidden: Collection[str] = (),
     ) -> Page:
         """One page of the instances of a class that satisfy a filter, `hidden` classes left out."""
-        if self._sight.keeps_access:
-            named = [order_by.removeprefix("-")] if isinstance(order_by, str) else []
-            named += fields if isinstance(fields, list | tuple | set | frozenset) else ()
-            if names_protected_slot(where) or any(map(_is_protected_text, named)):
-                raise refuse_protected()
-        self._sight.admit_lookups(where)
+        named = [order_by.removeprefix("-")] if isinstance(order_by, str) else []
+        named += fields if isinstance(fields, list | tuple | set | frozenset) else ()
+        self._sight.admit_filter(where, named, as_of)
         hidden = self._sight.left_out(class_, hidden, as_of)
         return self._workspace.query(
             class_,
@@ -181,7 +169,7 @@ class Guarded:
     ) -> Written:
         """Run several operations as one transaction, in the caller's name."""
         self._require("write")
-        self._sight.admit_lookups([_plain(operation) for operation in operations])
+        self._sight.admit_operations(operations)
         return self._workspace.transact(
             operations,
             principal=self.caller.principal,
@@ -200,6 +188,8 @@ class Guarded:
     ) -> Written:
         """Define properties and classes in one transaction."""
         self._require("write")
+        named = [*properties, *classes]
+        self._sight.admit_operations([{"slots": {"db/ident": ident}} for ident in named])
         return self._workspace.define(
             properties,
             classes,
@@ -221,6 +211,7 @@ class Guarded:
         self._require("admin")
         if isinstance(entity, dict):
             self._sight.admit(entity)
+        self._sight.admit_named(entity)
         for kinds in self._workspace.kinds([entity]):
             refuse_purge(kinds)
             if self._guard is not None:
@@ -236,7 +227,12 @@ class Guarded:
 
     def trial(self, operations: Sequence[Any]) -> list[dict[str, Any]]:
         """What `transact` would find wrong with these operations; nothing is written."""
-        self._sight.admit_lookups([_plain(operation) for operation in operations])
+        try:
+            self._sight.admit_operations(operations)
+        except Forbidden as problem:
+            if problem.code != "entity.protected":
+                raise
+            return [{"code": problem.code, "message": problem.message, "hint": problem.hint}]
         guard = self._guard
         if guard is not None and not self._reach.may_write:
             # A reader may ask what is wrong with data, too, if not about accounts.
@@ -285,7 +281,7 @@ class Guarded:
         schema = self._workspace.schema_at_hand()
         if self._sight.keeps_access and class_ in protected_classes(schema):
             return False
-        if not self._reach.governs_packs and class_.startswith("pack/"):
+        if not self._reach.governs_packs and class_ in speaking_classes(schema):
             return False
         scopes = self._reach.write if self._reach.may_write else self._reach.read
         return not scopes or class_ in classes_within(schema, scopes)
@@ -309,15 +305,6 @@ class Guarded:
             raise refuse_writing()
         if access == "admin" and not self._reach.may_purge:
             raise _admins_only()
-
-
-def _plain(operation: Any) -> Any:
-    """An operation as its members; what is none will be refused as such."""
-    return msgspec.structs.asdict(operation) if isinstance(operation, msgspec.Struct) else operation
-
-
-def _is_protected_text(name: object) -> bool:
-    return isinstance(name, str) and is_protected(name)
 
 
 def _admins_only() -> Forbidden:

@@ -50,7 +50,7 @@ from sandbar.access.principals import (
 )
 from sandbar.access.wishes import Wishes
 from sandbar.errors import Conflict, Incorrect, NotFound
-from sandbar.keywords import parse_keyword
+from sandbar.keywords import composed, parse_keyword, spellings
 from sandbar.model import Create, Entity, Operation, Update, Workspace, did_you_mean
 
 KeyState = Literal["active", "revoked", "expired", "owner-inactive"]
@@ -249,10 +249,12 @@ def keys_of(workspace: Workspace, holder: Entity) -> list[Entity]:
 
 def find_key(workspace: Workspace, name: str) -> Entity | None:
     """The key of that name."""
-    try:
-        return workspace.get({KEY_NAME: parse_keyword(name)})
-    except NotFound:
-        return None
+    for spelled in spellings(parse_keyword(name)):
+        try:
+            return workspace.get({KEY_NAME: spelled})
+        except NotFound:
+            continue
+    return None
 
 
 def _known_key(workspace: Workspace, name: str) -> Entity:
@@ -303,7 +305,7 @@ def _key_name(name: str) -> str:
             "this looks like a key, not like the name of one",
             hint="name it after where it is used, such as laptop",
         )
-    return parse_keyword(name)
+    return composed(parse_keyword(name))
 
 
 def _holder(workspace: Workspace, user: str | None) -> Entity:

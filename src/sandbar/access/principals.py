@@ -21,7 +21,7 @@ from sandbar.access.metamodel import (
     USER_NAME,
 )
 from sandbar.errors import Conflict, Incorrect, NotFound
-from sandbar.keywords import parse_keyword
+from sandbar.keywords import composed, parse_keyword, spellings
 from sandbar.model import Entity, Workspace, did_you_mean
 
 LOCAL = "local"  # whoever works on the database itself, as history names them
@@ -154,8 +154,8 @@ def each_of(workspace: Workspace, class_: str, where: Any = None) -> Iterator[En
             return
 
 
-def _find(workspace: Workspace, slot: str, *spellings: str) -> Entity | None:
-    for spelled in dict.fromkeys(spellings):
+def _find(workspace: Workspace, slot: str, *names: str) -> Entity | None:
+    for spelled in dict.fromkeys(spelled for name in names for spelled in spellings(name)):
         try:
             return workspace.get({slot: spelled})
         except NotFound:
@@ -170,5 +170,5 @@ def _in_namespace(name: str, namespace: str) -> str:
             "this looks like a key, not like the name of anybody",
             hint="a name is such as claude or user/anna; `sandbar key revoke KEY` ends a key",
         )
-    keyword = parse_keyword(name)
+    keyword = composed(parse_keyword(name))
     return keyword if "/" in keyword else f"{namespace}/{keyword}"

@@ -1,10 +1,13 @@
-"""What only the verbs of workflows may change, whoever asks: processes, their history, definitions.
+"""What holds for every writer, admins included.
 
-A process that could be edited by hand would be no witness of what happened.
+Only the verbs of workflows change processes, their history and definitions: a process that could be
+edited by hand would be no witness of what happened. And only slots that are made for it refer to
+accounts, keys and roles: a reference keeps what it names from being deleted.
 """
 
 from __future__ import annotations
 
+from sandbar.access.protected import is_protected
 from sandbar.errors import Forbidden
 from sandbar.model import Guard, Introspection, Touched
 
@@ -51,6 +54,22 @@ class ProcessGuard:
     def shows(self, kinds: frozenset[str]) -> bool:
         """Whether entities of these classes may be named to whoever writes."""
         return self._role_guard is None or self._role_guard.shows(kinds)
+
+    def admit_name(self, name: str) -> None:
+        """Whether an entity may be looked for by this ident, or by a value of this slot."""
+        if self._role_guard is not None:
+            self._role_guard.admit_name(name)
+
+    def admit_reference(self, slot: str, range: frozenset[str], kinds: frozenset[str]) -> None:
+        """Whether a slot whose range has these classes may refer to an entity of those."""
+        if not any(map(is_protected, kinds)) or any(map(is_protected, (slot, *range))):
+            return
+        raise Forbidden(
+            "entity.protected",
+            f"{slot} cannot refer to an account, a key or anything else that belongs to signing in",
+            hint="name the account by its name, as text; an admin can make a slot whose dt/range "
+            "is auth/Principal",
+        )
 
     def touch(self, touched: Touched) -> None:
         """Whether this change may be made."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
 
-from sandbar.access.guard import (
+from sandbar.access.protected import (
+    filters_protected_entity,
     is_protected,
+    names_protected_entity,
     names_protected_slot,
     protected_classes,
     protected_roots,
     refuse_protected,
+    writes_protected,
 )
 from sandbar.access.scope import (
     Reach,
@@ -52,6 +55,33 @@ class Sight:
         schema = self._workspace.schema_at_hand()
         return _shows_any(schema, classes_within(schema, self.scopes), class_)
 
+    def admit_named(self, entity: Any, as_of: Moment | None = None) -> None:
+        """Refuse what is named as something of access, before a look whether it is there."""
+        if isinstance(entity, dict):
+            self.admit_lookup(entity, as_of)
+            return
+        is_suspect = self.keeps_access and is_protected(entity)
+        if is_suspect and names_protected_entity(self._workspace.schema(as_of), entity):
+            raise refuse_protected()
+
+    def admit_filter(self, where: Any, named: Collection[Any], as_of: Moment | None) -> None:
+        """The same for all that a query names: in its filter, its order and its fields."""
+        if self.keeps_access:
+            if names_protected_slot(where) or any(map(is_protected, named)):
+                raise refuse_protected()
+            if filters_protected_entity(self._workspace.schema(as_of), where):
+                raise refuse_protected()
+        self.admit_lookups(where)
+
+    def admit_operations(self, operations: Sequence[Any]) -> None:
+        """The same for all that operations name as classes, slots and new idents."""
+        plain = [_plain(operation) for operation in operations]
+        if self.keeps_access:
+            for operation in plain:
+                if isinstance(operation, dict) and writes_protected(operation):
+                    raise refuse_protected()
+        self.admit_lookups(plain)
+
     def admit_found(self, found: Entity, named: Any) -> None:
         """Refuse what was found by a name, if it is kept from the caller."""
         schema = self._workspace.schema_at_hand()
@@ -64,8 +94,7 @@ class Sight:
         """Refuse what is, or once was, kept from the caller; also if it is gone by now."""
         if self._is_full:
             return
-        if isinstance(entity, dict):
-            self.admit_lookup(entity, None)
+        self.admit_named(entity)
         for kinds in self._workspace.kinds([entity]):
             if self.keeps_access and any(map(is_protected, kinds)):
                 raise refuse_protected()
@@ -112,6 +141,8 @@ class Sight:
         """The classes that the caller is not shown; to ask for one of them by name is refused."""
         if self._is_full:
             return hidden
+        if self.keeps_access and is_protected(class_):
+            raise refuse_protected()
         schema = self._workspace.schema(as_of)
         now = schema if as_of is None else self._workspace.schema_at_hand()
         name = class_.removeprefix(":") if isinstance(class_, str) else None
@@ -147,6 +178,11 @@ class Sight:
         if self.keeps_access and any(map(is_protected, kinds)):
             return False
         return is_within(kinds, self.scopes)
+
+
+def _plain(operation: Any) -> Any:
+    """An operation as its members; what is none will be refused as such."""
+    return msgspec.structs.asdict(operation) if isinstance(operation, msgspec.Struct) else operation
 
 
 def _shows_any(schema: Introspection, within: frozenset[str], class_: str) -> bool:

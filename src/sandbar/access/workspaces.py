@@ -13,10 +13,10 @@ from typing import Protocol
 import msgspec
 
 from sandbar.access.callers import Caller
-from sandbar.access.guard import protected_roots
 from sandbar.access.keyring import is_good
 from sandbar.access.metamodel import KEY, SUSPENDED, TITLE, WORKSPACE, install_access
 from sandbar.access.principals import each_of, find_owner, new_user_name, principal_name
+from sandbar.access.protected import protected_roots
 from sandbar.access.users import EMAIL, check_email, name_owner
 from sandbar.access.wishes import Wishes
 from sandbar.errors import Conflict, Forbidden, Incorrect, NotFound

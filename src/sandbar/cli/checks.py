@@ -6,6 +6,7 @@ import os
 import platform
 import shlex
 import shutil
+import stat
 import statistics
 import tempfile
 from collections.abc import Iterator
@@ -45,6 +46,7 @@ def examine(settings: Settings) -> Iterator[Check]:
         yield Check("ok", "SQLite", f"{_sqlite_version()}, part of this installation")
         yield from _disk(Path(settings.database).absolute().parent)
         if Path(settings.database).exists():
+            yield from _mode(Path(settings.database))
             yield from _database(settings)
         else:
             advice = "`sandbar serve`, `sandbar key mint` and `sandbar pack add` make it"
@@ -73,6 +75,16 @@ def _disk(folder: Path) -> Iterator[Check]:
         yield Check("ok", "disk", f"a sync takes {median_ms:.2f} ms")
     if free_mib < _FREE_MIB_MIN:
         yield Check("warn", "disk", f"only {free_mib} MiB are free", "free some space")
+
+
+def _mode(file: Path) -> Iterator[Check]:
+    """Whether others on the machine can read the file: new ones are for their owner alone."""
+    mode = stat.S_IMODE(file.stat().st_mode)
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        text = f"other users of this machine may open {file} (mode {mode:04o})"
+        yield Check(
+            "warn", "file", text, f"unless that is meant: chmod 600 {shlex.quote(str(file))}*"
+        )
 
 
 def _sync_times_ms(folder: Path) -> list[float]:
@@ -149,7 +161,8 @@ def _owed(settings: Settings) -> Iterator[Check]:
 
 def _accounts(db: Database) -> Check:
     if not has_account(db):
-        return Check("warn", "accounts", "nobody can sign in yet", "sandbar key mint --name NAME")
+        advice = "sandbar key mint --name NAME --role writer"
+        return Check("warn", "accounts", "nobody can sign in yet", advice)
     programs = counted(_number(db, "auth/ServiceAccount"), "program", "programs")
     people = counted(_number(db, "auth/User"), "person", "people")
     keys = counted(_number(db, "auth/Key"), "key", "keys")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sandbar.settings import Settings
 
 
-_MADE = "A key is made by: sandbar key mint --name NAME"
+_MADE = "A key is made by: sandbar key mint --name NAME --role writer"
 _EXPORT = "export SANDBAR_TOKEN='sk-sand-…'"
 _KEPT = "The key stands in it: keep the file to yourself."
 

@@ -101,7 +101,9 @@ def mint_one(
 ) -> None:
     """Make a key and show it, this once. It may do what its owner may, or less.
 
-    Such as: sandbar key mint --name laptop
+    An agent needs no more than a writer: sandbar key mint --name claude --role writer
+
+    The owner's own, for everything: sandbar key mint --name laptop
 
     Or: sandbar key mint --name dashboard --user anna --read-only --verbs 'entity.*' --expires 30d
     """
@@ -148,7 +150,9 @@ def list_all(
         print(msgspec.json.encode(keys).decode())
         return
     if not keys:
-        Console(stderr=True, highlight=False).print("No keys yet: sandbar key mint --name NAME")
+        Console(stderr=True, highlight=False).print(
+            "No keys yet: sandbar key mint --name NAME --role writer"
+        )
         return
     console = Console(highlight=False)
     if not console.is_terminal:

@@ -33,7 +33,7 @@ def where_to_go(database: Database, settings: Settings, url: str) -> list[Text]:
             if has_account(database)
             else "Nobody can sign in yet. In another shell, make a key, or a program with one:"
         ),
-        Text(f"  sandbar key mint --name NAME{where}", "cyan"),
+        Text(f"  sandbar key mint --name NAME --role writer{where}", "cyan"),
         Text(f"  sandbar account add NAME{where}", "cyan"),
         Text("Connect a client (claude-code, claude-desktop, cursor, codex, vscode):"),
         Text(f"  sandbar connect claude-code --url {shlex.quote(reached)}", "cyan"),

@@ -56,7 +56,7 @@ def serve(
 ) -> None:
     """Serve a database to AI agents over MCP, until Ctrl-C.
 
-    Every client signs in with a key: `sandbar key mint --name NAME` makes one.
+    Every client signs in with a key: `sandbar key mint --name NAME --role writer` makes one.
     """
     from sandbar.cli.next_steps import where_to_go
     from sandbar.cli.serving import run_server

@@ -61,7 +61,8 @@ def create_one(
     console.print("What comes next:")
     at = f"--workspace {shlex.quote(made.name)}{_where(settings, database)}"
     for command, what in (
-        ("key mint --name NAME", "a key of its owner"),
+        ("key mint --name NAME", "a key of its owner, who may do everything"),
+        ("key mint --name NAME --role writer", "a key for an agent"),
         ("account add NAME", "a program that signs in"),
         ("pack add zorp", "classes and data to begin with"),
     ):

@@ -41,6 +41,7 @@ def check_drafts(unit: Unit, ids: Iterable[int]) -> list[tuple[int, Finding]]:
         draft = drafts[id]
         cls = class_of_id(draft.class_id)
         if draft.doc is not None and cls is not None:
+            _admit_default(unit, draft)
             wrong = _check(unit, draft, cls, draft.doc, takers)
             if wrong:
                 findings += [(id, found) for found in wrong]
@@ -111,6 +112,7 @@ def check_target(unit: Unit, property: Property, id: int) -> Finding | None:
     class_id = unit.class_id_of(id)
     if class_id is None:
         return dangling(property, id)
+    unit.admit_reference(property, class_id)
     if property.target is None:
         return None
     cls = unit.schema.class_by_id(class_id)
@@ -118,6 +120,17 @@ def check_target(unit: Unit, property: Property, id: int) -> Finding | None:
         return None
     target = unit.schema.ident_of(property.target)
     return out_of_range(property, id, cls.ident if unit.shows(id) else None, target)
+
+
+def _admit_default(unit: Unit, draft: Draft) -> None:
+    """A default refers to an entity as a slot does."""
+    if unit.guard is None or draft.class_id not in unit.schema.property_kinds:
+        return
+    property = unit.schema.property_by_id(draft.id)
+    for target in property.default_targets:
+        class_id = unit.class_id_of(target) if type(target) is int else None
+        if class_id is not None:
+            unit.admit_reference(property, class_id)
 
 
 def _referred_before(unit: Unit, draft: Draft, property: Property) -> frozenset[int]:

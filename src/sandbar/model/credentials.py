@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from sandbar.errors import NotFound
 from sandbar.model import core
-from sandbar.model.naming import as_key
+from sandbar.model.naming import as_keys
 from sandbar.model.secrets import matches_secret
 from sandbar.model.writes import Latest, Writes
 from sandbar.store.api import Store, Token
@@ -33,9 +33,9 @@ class Credentials:
     def holder_of(self, slot: str, value: str) -> int | None:
         """Who has this value of a unique slot: that nobody has it is found out as quickly."""
         try:
-            property, key = as_key(self._latest(False), {slot: value})
+            property, (key, *_) = as_keys(self._latest(False), {slot: value})
         except NotFound:
-            property, key = as_key(self._latest(True), {slot: value})
+            property, (key, *_) = as_keys(self._latest(True), {slot: value})
         _, row = self._store.point_by_key(self._ws, property.id, key)
         return None if row is None else row.id
 

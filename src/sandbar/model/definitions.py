@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbar.errors import Incorrect
-from sandbar.keywords import parse_ident
+from sandbar.keywords import parse_ident, spellings
 from sandbar.model.introspection import Introspection
 from sandbar.model.operations import Create, Operation, Update
 from sandbar.model.values.refusals import named
@@ -35,8 +35,9 @@ def definition_operations(
                     hint=_EXAMPLE,
                 )
             ident = parse_ident(given)
-            if ident in known[kind]:
-                operations.append(Update(entity=ident, set=dict(slots)))
+            kept = next((spelled for spelled in spellings(given) if spelled in known[kind]), None)
+            if kept is not None:
+                operations.append(Update(entity=kept, set=dict(slots)))
             else:
                 operations.append(Create(class_=kind, slots={"db/ident": ident, **slots}))
     return operations

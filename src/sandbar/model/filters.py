@@ -15,6 +15,8 @@ from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 from sandbar.errors import Incorrect, Problem
+from sandbar.keywords import composed, spellings
+from sandbar.model import core
 from sandbar.model.documents import Doc
 from sandbar.model.findings import Finding, Findings, Suggestion
 from sandbar.model.naming import Naming
@@ -30,6 +32,7 @@ IN_VALUES_MAX = 1000
 
 TEXT_KINDS = {"db.type/string", "db.type/uri", "db.type/keyword", "db.type/symbol"}
 _KEYWORD = "db.type/keyword"
+_EQUALITIES = ("=", "!=", "in", "contains")
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "in", "contains", "starts-with", "exists")
 
 
@@ -221,7 +224,9 @@ class _Parser:
             self.findings.note(problem, property.ident)
         if property.kind.ident == _KEYWORD:
             operand = operand.removeprefix(":")  # as everywhere on the way in; none is stored
-        return Compare(property, op, (), operand)
+        return Compare(
+            property, op, (), composed(operand) if property.id == core.IDENT else operand
+        )
 
     def _operand(self, property: Property, message: str) -> Node:
         return self._wrong("filter.operand", message, property.ident, _OPERANDS)
@@ -234,13 +239,13 @@ class _Parser:
             return self._operand(property, f"in takes at most {IN_VALUES_MAX} values")
         if property.is_ref and len(operands) > 1:
             self.names.expect(operands)
-        keys = []
+        keys: list[bytes] = []
         for value in operands:
             try:
                 stored = (
                     self.names.resolve(value) if property.is_ref else property.kind.decode(value)
                 )
-                keys.append(property.kind.order_key(stored))
+                keys += _order_keys(property, op, value, stored)
             except Problem as problem:
                 self.findings.note(problem, property.ident)
         return Compare(property, op, tuple(keys), among=frozenset(keys))
@@ -251,6 +256,13 @@ class _Parser:
         said = self.findings.hint(hint)
         self.findings.add(Finding(code=code, message=message, slot=slot, hint=said))
         return EVERYTHING
+
+
+def _order_keys(property: Property, op: str, given: Any, stored: Any) -> list[bytes]:
+    """The key of an operand; an ident that may be kept in another spelling has several."""
+    is_name = property.id == core.IDENT and isinstance(given, str) and op in _EQUALITIES
+    values = spellings(given) if is_name else (stored,)
+    return [property.kind.order_key(value) for value in values]
 
 
 _OPERANDS = 'for example {"exists": true}, {"in": [1, 2]} or {"starts-with": "Moon"}'

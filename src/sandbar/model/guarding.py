@@ -30,7 +30,7 @@ class Touched(NamedTuple):
     ident_before: str | None
     existed: bool
     is_definition: bool
-    mentions: frozenset[str]  # of a definition: the classes above it, its slots, what it inverts
+    mentions: frozenset[str]  # of a definition: classes above it, slots, its range, what it inverts
     changed: frozenset[str]  # the slots of an entity that stays which differ from before
     detached: frozenset[str]  # of those: they only have lost what the transaction deletes
 
@@ -43,6 +43,12 @@ class Guard(Protocol):
 
     def shows(self, kinds: frozenset[str]) -> bool:
         """Whether entities of these classes may be named to whoever writes."""
+
+    def admit_name(self, name: str) -> None:
+        """Whether an entity may be looked for by this ident, or by a value of this slot."""
+
+    def admit_reference(self, slot: str, range: frozenset[str], kinds: frozenset[str]) -> None:
+        """Whether a slot whose range has these classes may refer to an entity of those."""
 
     def touch(self, touched: Touched) -> None:
         """Whether this change may be made; to two that differ in their ids only, one answer."""
@@ -114,6 +120,8 @@ def _mentions(schema: Schema, draft: Draft) -> frozenset[str]:
     ids.update(doc.get(str(core.SUBCLASS_OF)) or ())
     if str(core.INVERSE_OF) in doc:
         ids.add(doc[str(core.INVERSE_OF)])
+    range = schema.class_of_id(doc.get(str(core.RANGE), 0))
+    ids |= range.lineage if range is not None else _NOBODY
     if schema.has_class(draft.id):
         ids |= schema.class_by_id(draft.id).lineage - {draft.id}
     return frozenset(schema.ident_of(id) for id in ids)

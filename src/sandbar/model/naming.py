@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, Protocol
 
 from sandbar.errors import Incorrect, NotFound
-from sandbar.keywords import parse_ident
+from sandbar.keywords import parse_ident, spellings
 from sandbar.model import core
 from sandbar.model.checks import decode_slot
 from sandbar.model.findings import Suggestion
@@ -56,16 +57,17 @@ def as_id(given: Any) -> int | None:
     return None
 
 
-def as_key(
+def as_keys(
     schema: Schema, given: Any, find: Callable[[Any], int] | None = None
-) -> tuple[Property, bytes]:
-    """The unique slot and key by which the caller names an entity.
+) -> tuple[Property, list[bytes]]:
+    """The unique slot and the keys by which the caller names an entity: one for each spelling.
 
     The value of a slot that refers to another entity names that one, for somebody to `find`.
     """
     if isinstance(given, str):
         ident = schema.property_by_id(core.IDENT)
-        return ident, _KEYWORD.index_key(parse_ident(given))
+        parse_ident(given)
+        return ident, [_KEYWORD.index_key(spelled) for spelled in spellings(given)]
     if isinstance(given, dict) and len(given) == 1:
         name, value = next(iter(given.items()))
         property = looked_up_by(schema, name, value)
@@ -79,7 +81,8 @@ def as_key(
                 )
             return find(target)
 
-        return property, lookup_key(property, decode_slot(property, value, target_of))
+        stored = decode_slot(property, value, target_of)
+        return property, lookup_keys(property, value, stored)
     raise Incorrect(
         "reference.malformed",
         f"{quoted(given)} does not name an entity",
@@ -103,12 +106,14 @@ def looked_up_by(schema: Schema, name: Any, value: Any) -> Property:
     )
 
 
-def lookup_key(property: Property, stored: Any) -> bytes:
-    """The key of the one value that is looked up."""
+def lookup_keys(property: Property, given: Any, stored: Any) -> list[bytes]:
+    """The keys of the one value that is looked up: of an ident, one for each spelling."""
     keys = property.index_keys(stored)
     if len(keys) != 1:
         raise Incorrect("reference.malformed", "look up by one value", hint="give a single value")
-    return keys[0]
+    if property.id != core.IDENT or not isinstance(given, str):
+        return keys
+    return [_KEYWORD.index_key(spelled) for spelled in spellings(given)]
 
 
 def resolve(finder: Finder, schema: Schema, given: Any, as_of: int | None) -> int:
@@ -116,14 +121,15 @@ def resolve(finder: Finder, schema: Schema, given: Any, as_of: int | None) -> in
     id = as_id(given)
     if id is not None:
         return id
-    property, key = as_key(schema, given, lambda other: resolve(finder, schema, other, as_of))
-    if as_of is None:
-        found = finder.find(property.id, key)
-    else:
-        found = finder.find_as_of(property.id, key, as_of)
-    if not found:
-        raise unknown_entity(schema, given)
-    return found[0]
+    property, keys = as_keys(schema, given, lambda other: resolve(finder, schema, other, as_of))
+    for key in keys:
+        if as_of is None:
+            found = finder.find(property.id, key)
+        else:
+            found = finder.find_as_of(property.id, key, as_of)
+        if found:
+            return found[0]
+    raise unknown_entity(schema, given)
 
 
 class Naming(Protocol):
@@ -162,7 +168,8 @@ def ident_keys(given: list[Any]) -> dict[bytes, str]:
     keys: dict[bytes, str] = {}
     for name in given:
         try:
-            if isinstance(name, str) and as_id(name) is None:
+            # What has several spellings is looked up by itself.
+            if isinstance(name, str) and name.isascii() and as_id(name) is None:
                 keys[_KEYWORD.index_key(parse_ident(name))] = name
         except Incorrect:
             pass  # whoever resolves it says what is wrong
@@ -180,12 +187,13 @@ def resolve_ever(finder: Rememberer, schema: Schema, given: Any) -> int:
     id = as_id(given)
     if id is not None:
         return id
-    property, key = as_key(schema, given, lambda other: resolve_ever(finder, schema, other))
-    found = finder.find(property.id, key)
-    former = found[0] if found else finder.former(property.id, key)
-    if former is None:
+    property, keys = as_keys(schema, given, lambda other: resolve_ever(finder, schema, other))
+    living = (id for key in keys for id in finder.find(property.id, key))
+    former = (id for key in keys if (id := finder.former(property.id, key)) is not None)
+    found = next(chain(living, former), None)
+    if found is None:
         raise unknown_entity(schema, given)
-    return former
+    return found
 
 
 def unknown_entity(schema: Schema, given: Any, slot: Property | None = None) -> NotFound:

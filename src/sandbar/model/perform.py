@@ -33,7 +33,7 @@ from sandbar.model.restoring import restore_entity, restores_metamodel
 from sandbar.model.results import Outcome
 from sandbar.model.schema import Class
 from sandbar.model.soundness import check_definition
-from sandbar.model.unit import KEYWORD, Unit
+from sandbar.model.unit import Unit
 
 
 def perform(unit: Unit, operations: Sequence[Operation]) -> list[Outcome]:
@@ -178,9 +178,7 @@ class _Performance:
         self.unit.temps[name] = id
 
     def _existing(self, ident: str | None) -> int | None:
-        property = self.unit.schema.property_by_id(core.IDENT)
-        found = self.unit.holders(property, KEYWORD.index_key(ident))
-        return found[0] if found else None
+        return None if ident is None else self.unit.bearer(ident)
 
     def _is_meta(self, op: Operation) -> bool:
         if not isinstance(op, Update | Delete | Restore):

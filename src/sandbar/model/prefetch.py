@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sandbar.errors import Problem
-from sandbar.keywords import looks_like_ident
+from sandbar.keywords import looks_like_ident, spellings
 from sandbar.model import core
 from sandbar.model.drafts import Hashed
 from sandbar.model.operations import Create, Delete, Operation, Update
@@ -71,7 +71,8 @@ def _name(given: Any, ids: dict[int, None], keys: dict[tuple[int, bytes], None])
         if given.isascii() and given.isdigit() and len(given) < 17:
             ids[int(given)] = None
         elif looks_like_ident(given):
-            keys[core.IDENT, KEYWORD.index_key(given.removeprefix(":"))] = None
+            for spelled in spellings(given):
+                keys[core.IDENT, KEYWORD.index_key(spelled)] = None
 
 
 def _unique(property: Property, value: Any, keys: dict[tuple[int, bytes], None]) -> None:

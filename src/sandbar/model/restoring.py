@@ -15,7 +15,7 @@ from sandbar.model.documents import Doc, read_doc
 from sandbar.model.drafts import Draft, conflict_if_moved, core_is_immutable
 from sandbar.model.forms import arranged, require_fit
 from sandbar.model.moments import Moment, moment_t
-from sandbar.model.naming import FINDERS, as_key
+from sandbar.model.naming import FINDERS, as_keys
 from sandbar.model.operations import Restore
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class
@@ -63,12 +63,14 @@ def named_ever(unit: Unit, given: Any) -> int:
     try:
         return unit.resolve(given)
     except NotFound:
-        property, key = as_key(unit.schema, given, unit.resolve)
+        property, keys = as_keys(unit.schema, given, unit.resolve)
         _flush(unit.tx)
-        former = unit.tx.hindsight().former(property.id, key)
-        if former is None:
+        past = unit.tx.hindsight()
+        former = (id for key in keys if (id := past.former(property.id, key)) is not None)
+        found = next(former, None)
+        if found is None:
             raise
-        return former
+        return found
 
 
 def _flush(tx: Transaction) -> None:

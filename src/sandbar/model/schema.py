@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from sandbar.errors import Incorrect, NotFound
+from sandbar.keywords import found_among
 from sandbar.model import core
 from sandbar.model.bounds import BOUNDS
 from sandbar.model.documents import Doc
@@ -264,7 +265,7 @@ class Schema:
 
     def id_named(self, ident: str) -> int | None:
         """The class or property of that name."""
-        return self._names.get(ident)
+        return found_among(self._names, ident)
 
     def ident_of(self, id: int) -> str:
         """The name of a class or property."""
@@ -394,7 +395,7 @@ class Schema:
 
     def _lookup(self, name: object) -> int | None:
         if isinstance(name, str):
-            return self._names.get(name.removeprefix(":"))
+            return found_among(self._names, name)
         if isinstance(name, int) and not isinstance(name, bool) and name in self.docs:
             return int.__int__(name)  # of an enumeration, say: ids are kept, and must be plain
         return None

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from sandbar.errors import Incorrect
-from sandbar.keywords import parse_ident
+from sandbar.keywords import found_among, new_ident, spellings
 from sandbar.model import core
 from sandbar.model.checks import (
     decode_slot,
@@ -30,7 +30,7 @@ from sandbar.model.naming import (
     ident_keys,
     ident_or_temp,
     looked_up_by,
-    lookup_key,
+    lookup_keys,
     unknown_entity,
 )
 from sandbar.model.patterns import Matching, Pattern
@@ -171,17 +171,28 @@ class Unit:
         if known is not None and known not in self.drafts:
             return known
         ident = ident_or_temp(name, self.temps)
-        found = self.holders(self.schema.property_by_id(core.IDENT), KEYWORD.index_key(ident))
-        if not found:
+        if self.guard is not None and known is None:
+            self.guard.admit_name(ident)
+        found = self.bearer(name)
+        if found is None:
             raise unknown_entity(self.schema, ident, property)
-        return found[0]
+        return found
+
+    def bearer(self, ident: str) -> int | None:
+        """The living entity of that name, in whichever spelling."""
+        property = self.schema.property_by_id(core.IDENT)
+        keys = (KEYWORD.index_key(spelled) for spelled in spellings(ident))
+        return next((id for key in keys for id in self.holders(property, key)), None)
 
     def _resolve_lookup(self, slot: Any, value: Any) -> int:
         property = looked_up_by(self.schema, slot, value)
+        if self.guard is not None:
+            self.guard.admit_name(property.ident)
         stored = decode_slot(property, value, self.resolve, self.match)
-        for id in self.holders(property, lookup_key(property, stored)):
-            if self.shows(id):
-                return id
+        for key in lookup_keys(property, value, stored):
+            for id in self.holders(property, key):
+                if self.shows(id):
+                    return id
         raise unknown_entity(self.schema, {slot: value})
 
     # --- changing ----------------------------------------------------------------------------
@@ -236,7 +247,7 @@ class Unit:
         if type(given) is Hashed:
             raise SecretNotHashed(self.schema)  # the slot was secret when this was prepared
         if property.id == core.IDENT and isinstance(given, str):
-            return parse_ident(given)
+            return new_ident(given)
         return decode_slot(property, given, self.resolve, self.match)
 
     def settled(self, draft: Draft, doc: Doc) -> Doc:
@@ -262,7 +273,7 @@ class Unit:
 
     def slot_of(self, cls: Class, name: str) -> Property:
         """The slot of that name, or a refusal that suggests another."""
-        property = cls.slots.get(name) or cls.slots.get(name.removeprefix(":"))
+        property = found_among(cls.slots, name)
         if property is not None:
             return property
         raise unknown_slot(cls, name)
@@ -326,6 +337,13 @@ class Unit:
         """Whether whoever writes may be told of an entity that the write has come across."""
         class_id = None if self.guard is None else self.class_id_of(id)
         return self.guard is None or class_id is None or self.guard.shows(self._kinds(class_id))
+
+    def admit_reference(self, property: Property, class_id: int) -> None:
+        """Whether the caller may let this slot refer to an instance of that class."""
+        if self.guard is not None:
+            target = self.schema.class_of_id(property.target or 0)
+            range = frozenset[str]() if target is None else target.kinds
+            self.guard.admit_reference(property.ident, range, self._kinds(class_id))
 
     def begins_here(self, id: int) -> bool:
         """Whether the very call that is being checked makes this entity, or brings it back."""

@@ -27,7 +27,7 @@ from sandbar.model.introspection import Introspection
 from sandbar.model.jobs import Jobs
 from sandbar.model.kinds import kinds_ever
 from sandbar.model.moments import Moment, moment_t
-from sandbar.model.naming import Names, as_id, as_key, resolve, unknown_entity
+from sandbar.model.naming import Names, as_id, as_keys, resolve, unknown_entity
 from sandbar.model.past import difference, entity_history
 from sandbar.model.placing import Place, place_in, place_inside
 from sandbar.model.purging import PurgeMode
@@ -160,7 +160,7 @@ class Workspace:
             if known is None or (id := as_id(entity)) is not None:
                 return None if known is None else self._get_now(id)
             try:
-                property, key = as_key(known, entity)
+                property, (key, *_) = as_keys(known, entity)
             except Problem:
                 return None  # it may be right by a schema that is not at hand
             head, row = self._store.point_by_key(self._ws, property.id, key)

@@ -92,7 +92,8 @@ class Definitions:
     def check_workflow(self, verdict: Verdict) -> None:
         """Refuse what the caller may not define."""
         try:
-            refuse_reserved_workflow(self._db.caller, str(verdict.name))
+            of_pack = self._workflows.is_of_pack
+            refuse_reserved_workflow(self._db.caller, str(verdict.name), of_pack)
         except REFUSALS as problem:
             verdict.refuse(problem)
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from sandbar.errors import Conflict, NotFound
+from sandbar.errors import Conflict, Incorrect, NotFound
+from sandbar.keywords import looks_like_ident, parse_ident
 from sandbar.model import Create, Entity, Operation, Update, Workspace, did_you_mean
 from sandbar.workflow import metamodel as mm
 from sandbar.workflow.built_in import built_in_workflows
@@ -17,6 +18,7 @@ from sandbar.workflow.shapes import Spec
 from sandbar.workflow.specs import canonical, fingerprint, with_version
 
 _PAGE = 1000
+_PACKS = "pack/"  # how the name begins under which a pack writes
 
 
 class Defined(msgspec.Struct, frozen=True, rename="kebab"):
@@ -89,9 +91,9 @@ class Defining:
     def find(self, workflow: str, version: int | None = None) -> Entity:
         """The definition of that name: the current version, or the one asked for."""
         name = workflow.removeprefix(":")
-        current = self._current(name)
+        current = self._current(name) if self.is_known(name) else None
         if current is None:
-            raise self._unknown(name)
+            raise self._unknown(name)  # also of what is no workflow: that may be a secret
         if version is None or current[mm.VERSION] == version:
             return current
         page = self._workspace.query(mm.DEFINITION, {mm.NAME: name}, limit=_PAGE)
@@ -130,6 +132,27 @@ class Defining:
         digest = fingerprint(spec)
         page = self._workspace.query(mm.DEFINITION, {mm.NAME: spec.name}, limit=_PAGE)
         return any(entity[mm.FINGERPRINT] == digest for entity in page.items)
+
+    def is_of_pack(self, name: str) -> bool:
+        """Whether a pack has defined a version of the workflow, or of one whose prompt is named
+        alike: `a.b/c` and `a/b.c` are both `sandbar.workflow.a.b.c`."""
+        if not mm.is_installed(self._workspace):
+            return False
+        try:
+            parts = parse_ident(name).replace("/", ".").split(".")
+        except Incorrect:
+            return False  # defining it will say what is wrong
+        alike = [f"{'.'.join(parts[:n])}/{'.'.join(parts[n:])}" for n in range(1, len(parts))]
+        where = {mm.NAME: {"in": [spelled for spelled in alike if looks_like_ident(spelled)]}}
+        cursor = None
+        while True:
+            page = self._workspace.query(mm.DEFINITION, where, limit=_PAGE, cursor=cursor)
+            made = (self._workspace.history(one.entity_id, limit=1)[0] for one in page.items)
+            if any(entry.principal.startswith(_PACKS) for entry in made):
+                return True
+            cursor = page.cursor
+            if cursor is None:
+                return False
 
     def is_known(self, name: str) -> bool:
         """Whether there is a workflow of that name now."""

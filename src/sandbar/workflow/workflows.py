@@ -96,6 +96,10 @@ class Workflows:
         """Whether a version of the workflow is, or has been, just like this."""
         return mm.is_installed(self.workspace) and self._defining.was_defined(read_spec(spec))
 
+    def is_of_pack(self, name: str) -> bool:
+        """Whether a pack has defined the workflow, or one that would be the same prompt."""
+        return self._defining.is_of_pack(name)
+
     def definitions(self) -> list[Entity]:
         """The current version of every workflow, by name."""
         return self._defining.definitions()

@@ -15,8 +15,9 @@ from sandbar.errors import NotFound, Unavailable, Unsupported
 from sandbar.store.archive import Table, Values, WorkspaceRow, damaged, not_empty
 from sandbar.store.files import put_in_place, remove, sync_file
 from sandbar.store.queries import load_queries
+from sandbar.store.sqlite.claim import Claim
 from sandbar.store.sqlite.connection import begin_writing, open_reader, open_writer, translated
-from sandbar.store.sqlite.store import lock_for_server, unlock, whole_path
+from sandbar.store.sqlite.store import whole_path
 from sandbar.store.sqlite.upgrade import bring_up_to_date
 
 PART = ".restoring"  # what the file is called until it is whole
@@ -82,12 +83,12 @@ class SqliteOrigin:
 def filling(path: str) -> Iterator[SqliteDestination]:
     """A file to be restored: a new one, or one without workspaces; no server may serve it."""
     whole = whole_path(path)
-    lock = lock_for_server(whole, None)
+    claim = Claim(whole, None)
     try:
         with _in_place(whole) if os.path.exists(whole) else _beside(whole) as destination:
             yield destination
     finally:
-        unlock(lock)
+        claim.give_up()
 
 
 @contextmanager

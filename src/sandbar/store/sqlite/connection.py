@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from types import TracebackType
 
 import apsw
@@ -11,6 +12,7 @@ from sandbar.errors import Fault, Incorrect, Interrupted, Problem, Unavailable
 from sandbar.patience import current
 from sandbar.store.sqlite.inheritance import note_opened, refuse_inherited
 
+_MODE = 0o600
 _BUSY_S_MAX = 5.0
 _BUSY_PAUSE_S = 0.001
 _BEGIN_S_MAX = 5.0
@@ -28,12 +30,18 @@ _LOG_PAGES = 16_000
 
 
 def make_file(path: str) -> None:
-    """Make an empty file, unless there is one. No other connection makes any.
+    """Make an empty file that only its owner may read, unless there is one. No other connection
+    makes any: a file that is gone would be made anew otherwise, by who still believes in it.
 
-    A file that is gone would be made anew otherwise, by whoever still believes in it.
+    SQLite gives the files beside it the same mode. Where there is a file, it is not opened here: to
+    close it would end the locks of other connections of this process.
     """
     with translated():
         refuse_inherited(path)
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, _MODE))
+        except OSError:
+            pass  # it is there, or SQLite will say why it cannot be
         apsw.Connection(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE).close()
 
 

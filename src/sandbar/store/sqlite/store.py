@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 from collections import deque
@@ -12,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from sandbar.errors import Conflict, Incorrect, Unavailable
+from sandbar.errors import Incorrect, Unavailable
 from sandbar.patience import check as check_patience
 from sandbar.patience import current
 from sandbar.store.numbering import Numbers
@@ -20,8 +19,8 @@ from sandbar.store.opened import OpenStore
 from sandbar.store.rows import Head, Row, Token
 from sandbar.store.scan import Key
 from sandbar.store.sqlite.buckets import MemoryBuckets
+from sandbar.store.sqlite.claim import Claim, home_of_server, is_claimed
 from sandbar.store.sqlite.connection import open_reader, problem_of, translated
-from sandbar.store.sqlite.examine import CLAIM, home_of_server, is_claimed
 from sandbar.store.sqlite.jobs import SqliteJobs
 from sandbar.store.sqlite.owed import SqliteOwed
 from sandbar.store.sqlite.reads import QUERIES, SqliteReads
@@ -49,7 +48,7 @@ class SqliteStore(OpenStore):
         self._readers: deque[apsw.Connection] = deque()
         self._write_lock = threading.RLock()  # one that knows who has it: see the trail
         self.buckets = MemoryBuckets()
-        self._server_lock = lock_for_server(self._path, home) if server else None
+        self._claim = Claim(self._path, home) if server else None
         try:
             file = self._file = bring_up_to_date(self._path)
             numbers = Numbers()
@@ -68,7 +67,7 @@ class SqliteStore(OpenStore):
             with suppress(Unavailable):  # the file is busy: a server's sealer looks again
                 self.trail.bring_in()
         except BaseException:
-            unlock(self._server_lock)
+            self._give_up_claim()
             raise
         try:
             self._do_what_is_owed()
@@ -190,7 +189,11 @@ class SqliteStore(OpenStore):
         self.jobs.close()
         self.trail.close()
         self._drop_readers()
-        unlock(self._server_lock)
+        self._give_up_claim()
+
+    def _give_up_claim(self) -> None:
+        if self._claim is not None:
+            self._claim.give_up()
 
     def _one_row(self, sql: str, bindings: tuple[Any, ...]) -> Any:
         connection = self._borrow()
@@ -300,36 +303,3 @@ def whole_path(path: str) -> str:
         raise Incorrect(
             "store.cannot-open", f"this is no path: {error}", hint="for example shop.db"
         ) from error
-
-
-def lock_for_server(path: str, home: str | None) -> int:
-    """Only one server may own a file; the lock is apart from SQLite's own, which it would break.
-
-    The lock's file says which workspace the server is at home in, for those who would delete it.
-    """
-    try:
-        handle = os.open(f"{path}{CLAIM}", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise Incorrect(
-            "store.cannot-open",
-            f"{path} cannot be claimed: {error}",
-            hint="the folder must be there and open to writing by this user",
-        ) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(handle)
-        raise Conflict(
-            "store.server-running",
-            f"another Sandbar server already serves {path}",
-            hint="stop it, or talk to it; the library and the command line may run beside it",
-        ) from error
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, (home or "").encode("utf-8", "surrogatepass"), 0)
-    return handle
-
-
-def unlock(handle: int | None) -> None:
-    """Give up a server's claim, if there is one."""
-    if handle is not None:
-        os.close(handle)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
+from sandbar.errors import Incorrect
 from sandbar.model import HistoryEntry, PurgeMode, Receipt, Restore, SlotChange
 from sandbar.verbs.answers import Answer
 from sandbar.verbs.arguments import Arguments
@@ -70,6 +71,10 @@ class PurgeArguments(Arguments, frozen=True, kw_only=True):
     """The entity to be erased. There is no key: a second purge finishes it, or says it is done."""
 
     entity: EntityName
+    confirm: Annotated[
+        str | int | dict[str, Any],
+        Meta(description="the entity once more, as it was named; there is no way back"),
+    ]
     mode: Annotated[
         PurgeMode, Meta(description="when others refer to it: cut those references")
     ] = "refuse"
@@ -124,11 +129,25 @@ def restore(context: Context, arguments: RestoreArguments) -> Restored:
 
 
 def purge(context: Context, arguments: PurgeArguments) -> PurgeAnswer:
-    """Erase an entity and its past."""
+    """Erase an entity and its past, if it is named twice."""
+    if _spelled(arguments.confirm) != _spelled(arguments.entity):
+        raise Incorrect(
+            "purge.unconfirmed",
+            "to purge an entity with its whole past, it must be named once more as confirm",
+            hint=f"confirm: {_spelled(arguments.entity)[:80]}; there is no way back, entity.delete"
+            " has one",
+        )
     purged = context.db.purge(arguments.entity, mode=arguments.mode, reason=arguments.reason)
     return PurgeAnswer(
         entity_ids=purged.entity_ids, scrubbed=purged.scrubbed, receipt=purged.receipt
     )
+
+
+def _spelled(entity: str | int | dict[str, Any]) -> str:
+    """An entity as it was named, numbers and idents in one form."""
+    if isinstance(entity, dict):
+        return msgspec.json.encode(entity, order="sorted").decode()
+    return str(entity).removeprefix(":")
 
 
 VERBS = (
@@ -176,7 +195,8 @@ VERBS = (
         name="entity.purge",
         title="Purge an entity",
         description="Erase an entity with all its versions for good, for pasted secrets and "
-        "personal data; only a tombstone stays in history. To merely delete use entity.delete.",
+        "personal data; only a tombstone stays in history. confirm names it once more. To merely "
+        "delete use entity.delete.",
         access="admin",
         arguments=PurgeArguments,
         result=PurgeAnswer,
@@ -187,7 +207,11 @@ VERBS = (
         examples=(
             Example(
                 "Somebody's data",
-                {"entity": "product/solar-flop", "reason": "the customer asked for it"},
+                {
+                    "entity": "product/solar-flop",
+                    "confirm": "product/solar-flop",
+                    "reason": "the customer asked for it",
+                },
             ),
         ),
     ),

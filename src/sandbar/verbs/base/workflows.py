@@ -85,7 +85,8 @@ def define(context: Context, arguments: DefineArguments) -> DefinedAnswer:
         )
     spec = {**(arguments.spec or {}), **given}
     caller = context.db.caller
-    refuse_reserved_workflow(caller, str(spec.get("name", "")))
+    name = str(spec.get("name", ""))
+    refuse_reserved_workflow(caller, name, context.workflows.is_of_pack)
     defined = context.workflows.define(
         spec,
         principal=caller.principal,
