@@ -22,7 +22,7 @@ from sandbar.access.guarded import Guarded
 from sandbar.access.keyring import Key, Minted, list_keys, mint, revoke_key, rotate
 from sandbar.access.keys import KEY_PREFIX
 from sandbar.access.metamodel import install_access
-from sandbar.access.principals import find_owner, short_name
+from sandbar.access.principals import find_owner, is_known_name, short_name
 from sandbar.access.processes import ProcessGuard, kept_classes
 from sandbar.access.rights import Grant, Rights
 from sandbar.access.scope import refuse_outside
@@ -73,6 +73,7 @@ __all__ = [
     "entity_count",
     "find_owner",
     "install_access",
+    "is_known_name",
     "is_protected",
     "kept_classes",
     "list_accounts",

@@ -96,7 +96,9 @@ def answer(database: Database, caller: Caller, handle: str, given: dict[str, Any
     must_write(caller)
     replies = {key: _reply(reply) for key, reply in given.items() if key in task.input}
     if replies:
-        database.workflows.answer(task.process_id, replies, principal=caller.principal)
+        database.workflows.answer(
+            task.process_id, replies, principal=caller.principal, roles=caller.roles
+        )
 
 
 def must_write(caller: Caller) -> None:

@@ -97,7 +97,11 @@ class TaskMethods:
         workflows = exchange.database.workflows
         who = exchange.caller.principal
         ended = workflows.cancel(
-            view.process_id, principal=who, run=view.run, wordless=f"cancelled by {who}"
+            view.process_id,
+            principal=who,
+            roles=exchange.caller.roles,
+            run=view.run,
+            wordless=f"cancelled by {who}",
         )
         return tasks.shown(ended)
 

@@ -45,6 +45,7 @@ class Task(Answer, frozen=True, kw_only=True):
     result: Any = None
     error: dict[str, Any] | None = None
     input: dict[str, Question] = msgspec.field(default_factory=dict)
+    may_answer: bool = True  # false: others are asked
     data: dict[str, Any] = msgspec.field(default_factory=dict)
     started_at: str
     updated_at: str
@@ -85,6 +86,7 @@ class Tasks:
             subject,
             data,
             principal=self._caller.principal,
+            roles=self._caller.roles,
             caller=remembered(self._caller),
             reason=reason,
             idempotency_key=idempotency_key,
@@ -181,11 +183,17 @@ class Tasks:
         """A process that was begun just now."""
         if self.goes_on_alone(view):
             hint = "task.get follows it, task.cancel ends it"
-        elif view.input:
+        elif view.input and self._may_answer(view):
             hint = "workflow.answer tells it what it asks; task.cancel ends it"
+        elif view.input:
+            hint = "it asks others: task.get follows it, task.cancel ends it"
         else:
             hint = "workflow.transition moves it on, workflow.process-state shows how"
         return Started(**self._members(view), transitions=view.transitions or [], hint=hint)
+
+    def _may_answer(self, view: ProcessView) -> bool:
+        caller = self._caller
+        return self._workflows.may_answer(view, principal=caller.principal, roles=caller.roles)
 
     def goes_on_alone(self, view: ProcessView | Started) -> bool:
         """Whether an activity does the work, so that there is nothing to do but wait."""
@@ -209,6 +217,7 @@ class Tasks:
             "result": view.result,
             "error": view.error,
             "input": view.input,
+            "may_answer": self._may_answer(view),
             "data": view.data,
             "started_at": view.started_at,
             "updated_at": view.updated_at,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from sandbar.access import refuse_outside, refuse_reserved_workflow
+from sandbar.access import is_known_name, refuse_outside, refuse_reserved_workflow
 from sandbar.errors import Incorrect
 from sandbar.verbs.base.workflow_shapes import (
     PROCESS_ALIASES,
@@ -34,6 +35,7 @@ from sandbar.verbs.schemas import shown_fields
 from sandbar.verbs.tasks import Started
 from sandbar.workflow import (
     CALL,
+    NOT_STARTER,
     VALIDATION,
     Machine,
     ProcessView,
@@ -99,8 +101,23 @@ def define(context: Context, arguments: DefineArguments) -> DefinedAnswer:
         definition_id=defined.definition_id,
         created=defined.created,
         states=list(machine.states),
-        warnings=msgspec.to_builtins(list(defined.warnings)),
+        warnings=[
+            *msgspec.to_builtins(list(defined.warnings)),
+            *_unknown_answerers(context, machine),
+        ],
     )
+
+
+def _unknown_answerers(context: Context, machine: Machine) -> Iterator[dict[str, str]]:
+    """Names of no role and no account; only admins are told, who may list both."""
+    if not context.db.caller.may("admin"):
+        return
+    for n, state in enumerate(machine.states.values()):
+        by = () if state.input is None else state.input.by
+        for name in by:
+            if name != NOT_STARTER and not is_known_name(context.db.services(), name):
+                said = f"no role and no account is called {name} yet; accounts: user/anna"
+                yield {"at": f"states[{n}].input.by", "message": said}
 
 
 def find(context: Context, arguments: FindArguments) -> Found:
@@ -156,6 +173,7 @@ def transition(context: Context, arguments: TransitionArguments) -> ProcessView:
         context.tasks.process_named(arguments.process, is_changed=True),
         arguments.transition,
         principal=context.db.caller.principal,
+        roles=context.db.caller.roles,
         reason=arguments.reason,
         context=arguments.context,
         data=arguments.data,
@@ -167,7 +185,8 @@ def transition(context: Context, arguments: TransitionArguments) -> ProcessView:
 def process_state(context: Context, arguments: ProcessArguments) -> ProcessView:
     """Where a process stands."""
     id = context.tasks.process_named(arguments.process)
-    state = context.workflows.state(id, principal=context.db.caller.principal)
+    caller = context.db.caller
+    state = context.workflows.state(id, principal=caller.principal, roles=caller.roles)
     return context.tasks.visible(state)
 
 
@@ -206,6 +225,7 @@ def pause(context: Context, arguments: ReasonedArguments) -> ProcessView:
     return context.workflows.pause(
         id,
         principal=context.db.caller.principal,
+        roles=context.db.caller.roles,
         reason=arguments.reason,
         idempotency_key=arguments.idempotency_key,
     )
@@ -217,6 +237,7 @@ def resume(context: Context, arguments: ReasonedArguments) -> ProcessView:
     return context.workflows.resume(
         id,
         principal=context.db.caller.principal,
+        roles=context.db.caller.roles,
         reason=arguments.reason,
         idempotency_key=arguments.idempotency_key,
     )
@@ -234,6 +255,7 @@ def answer(context: Context, arguments: AnswerArguments) -> ProcessView:
         id,
         replies,
         principal=context.db.caller.principal,
+        roles=context.db.caller.roles,
         reason=arguments.reason,
         idempotency_key=arguments.idempotency_key,
     )
