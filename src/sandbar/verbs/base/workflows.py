@@ -316,8 +316,8 @@ VERBS = (
     Verb(
         name="workflow.transition",
         title="Make a transition",
-        description="Move a process on by the name of a transition. Guards, reasons and effects "
-        "are the workflow's; workflow.process-state lists what is possible now.",
+        description="Move a process on by the name of a transition; workflow.process-state lists "
+        "what is possible now. What it asks: workflow.answer.",
         access="write",
         arguments=TransitionArguments,
         result=ProcessView,
@@ -402,8 +402,8 @@ VERBS = (
     Verb(
         name="workflow.answer",
         title="Answer a process",
-        description="Tell a process what it asks (see input in workflow.process-state; keys also "
-        "without the step). Once all is answered it moves on; decline and cancel go another way.",
+        description="Tell a process what it asks: input in workflow.process-state, and by whom. "
+        "Once all is answered it moves on; decline and cancel go another way.",
         access="write",
         arguments=AnswerArguments,
         result=ProcessView,
