@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from sandbar.access import is_known_name, refuse_outside, refuse_reserved_workflow
+from sandbar.access import refuse_outside, refuse_reserved_workflow
 from sandbar.errors import Incorrect
+from sandbar.verbs.base.answerers import unknown_answerers
 from sandbar.verbs.base.workflow_shapes import (
+    PARCEL,
     PROCESS_ALIASES,
     WORKFLOW_ALIASES,
     ActiveArguments,
@@ -30,12 +31,12 @@ from sandbar.verbs.base.workflow_shapes import (
 )
 from sandbar.verbs.catalogue import Example, Verb
 from sandbar.verbs.context import Context
+from sandbar.verbs.fields import Writing
 from sandbar.verbs.paging import fitting
 from sandbar.verbs.schemas import shown_fields
 from sandbar.verbs.tasks import Started
 from sandbar.workflow import (
     CALL,
-    NOT_STARTER,
     VALIDATION,
     Machine,
     ProcessView,
@@ -47,23 +48,6 @@ from sandbar.workflow import (
 
 _PROCESSES_DEFAULT = 20
 _STEPS_DEFAULT = 200
-_PARCEL = {
-    "name": "parcel/delivery",
-    "states": [
-        {"name": "parcel/packed", "initial?": True},
-        {"name": "parcel/delivered", "terminal?": True, "terminal-kind": "success"},
-        {"name": "parcel/lost", "terminal?": True, "terminal-kind": "failure"},
-    ],
-    "transitions": [
-        {"name": "deliver", "from": "parcel/packed", "to": "parcel/delivered"},
-        {
-            "name": "lose",
-            "from": "parcel/packed",
-            "to": "parcel/lost",
-            "requires-reason?": True,
-        },
-    ],
-}
 
 
 def define(context: Context, arguments: DefineArguments) -> DefinedAnswer:
@@ -103,21 +87,9 @@ def define(context: Context, arguments: DefineArguments) -> DefinedAnswer:
         states=list(machine.states),
         warnings=[
             *msgspec.to_builtins(list(defined.warnings)),
-            *_unknown_answerers(context, machine),
+            *unknown_answerers(context, machine),
         ],
     )
-
-
-def _unknown_answerers(context: Context, machine: Machine) -> Iterator[dict[str, str]]:
-    """Names of no role and no account; only admins are told, who may list both."""
-    if not context.db.caller.may("admin"):
-        return
-    for n, state in enumerate(machine.states.values()):
-        by = () if state.input is None else state.input.by
-        for name in by:
-            if name != NOT_STARTER and not is_known_name(context.db.services(), name):
-                said = f"no role and no account is called {name} yet; accounts: user/anna"
-                yield {"at": f"states[{n}].input.by", "message": said}
 
 
 def find(context: Context, arguments: FindArguments) -> Found:
@@ -167,26 +139,31 @@ def start(context: Context, arguments: StartArguments) -> Started:
     return context.tasks.started(view)
 
 
+def _acting(context: Context) -> dict[str, Any]:
+    return {"principal": context.db.caller.principal, "roles": context.db.caller.roles}
+
+
+def _writing(context: Context, arguments: Writing) -> dict[str, Any]:
+    said = {"reason": arguments.reason, "idempotency_key": arguments.idempotency_key}
+    return _acting(context) | said
+
+
 def transition(context: Context, arguments: TransitionArguments) -> ProcessView:
     """Move a process on."""
     return context.workflows.transition(
         context.tasks.process_named(arguments.process, is_changed=True),
         arguments.transition,
-        principal=context.db.caller.principal,
-        roles=context.db.caller.roles,
-        reason=arguments.reason,
         context=arguments.context,
         data=arguments.data,
         expect_state=arguments.expect_state,
-        idempotency_key=arguments.idempotency_key,
+        **_writing(context, arguments),
     )
 
 
 def process_state(context: Context, arguments: ProcessArguments) -> ProcessView:
     """Where a process stands."""
     id = context.tasks.process_named(arguments.process)
-    caller = context.db.caller
-    state = context.workflows.state(id, principal=caller.principal, roles=caller.roles)
+    state = context.workflows.state(id, **_acting(context))
     return context.tasks.visible(state)
 
 
@@ -224,10 +201,7 @@ def pause(context: Context, arguments: ReasonedArguments) -> ProcessView:
     id = context.tasks.process_named(arguments.process, is_changed=True)
     return context.workflows.pause(
         id,
-        principal=context.db.caller.principal,
-        roles=context.db.caller.roles,
-        reason=arguments.reason,
-        idempotency_key=arguments.idempotency_key,
+        **_writing(context, arguments),
     )
 
 
@@ -236,10 +210,7 @@ def resume(context: Context, arguments: ReasonedArguments) -> ProcessView:
     id = context.tasks.process_named(arguments.process, is_changed=True)
     return context.workflows.resume(
         id,
-        principal=context.db.caller.principal,
-        roles=context.db.caller.roles,
-        reason=arguments.reason,
-        idempotency_key=arguments.idempotency_key,
+        **_writing(context, arguments),
     )
 
 
@@ -254,10 +225,7 @@ def answer(context: Context, arguments: AnswerArguments) -> ProcessView:
     return context.workflows.answer(
         id,
         replies,
-        principal=context.db.caller.principal,
-        roles=context.db.caller.roles,
-        reason=arguments.reason,
-        idempotency_key=arguments.idempotency_key,
+        **_writing(context, arguments),
     )
 
 
@@ -274,7 +242,7 @@ VERBS = (
         aliases={"cancellable?": "cancellable", "pausable?": "pausable"},
         input_schema=shown_fields(DefineArguments, "spec", "reason", "idempotency-key"),
         is_idempotent=True,
-        examples=(Example("A parcel's way", {"spec": _PARCEL}),),
+        examples=(Example("A parcel's way", {"spec": PARCEL}),),
     ),
     Verb(
         name="workflow.find",
