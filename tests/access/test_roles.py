@@ -62,6 +62,19 @@ def test_permissions_are_inherited(db: sandbar.Database) -> None:
     assert caller.role == "writer"
 
 
+def test_a_caller_acts_in_the_roles_of_its_account_and_key(db: sandbar.Database) -> None:
+    make_role(db, "approver", {"group": "workflow", "access": "write"}, inherits=["reader"])
+    make_role(db, "chief", inherits=["approver"])
+    chief = account(db, "x", "chief")
+    assert chief.roles == {"chief", "approver", "reader", "writer"}
+    assert key(db, "k1", "x", role="approver").roles == {"approver", "reader", "writer"}
+    assert key(db, "k2", "x", role="reader").roles == {"reader"}
+    admin = account(db, "y", "admin")
+    assert admin.roles == {"admin", "writer", "reader"}
+    assert "approver" not in key(db, "k3", "y", role="approver").roles
+    assert "admin" not in key(db, "k4", "y", verbs=["workflow.*"]).roles
+
+
 def test_roles_in_a_circle_are_no_endless_loop(db: sandbar.Database) -> None:
     make_role(db, "a", {"group": "search", "access": "read"})
     make_role(db, "b", {"group": "entity", "access": "read"}, inherits=["a"])

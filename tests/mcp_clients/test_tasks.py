@@ -25,6 +25,7 @@ SLOW_SAYS = "Computed tide in 0.3 s"
 ENDLESS = {"seconds": 60}
 FAILING_SAYS = "This job always fails"
 FILE = {"filename": "letter.txt"}
+DELETION = "everything/confirmed-deletion"
 ASKS = "Really delete the file?"
 DELETED = "Deleted letter.txt, or so it seems"
 YES = {"action": "accept", "content": {"confirm": True}}
@@ -35,7 +36,7 @@ NO = {"action": "decline"}
 
 
 @asynccontextmanager
-async def _fastmcp(server: LiveServer, *answers: Any) -> AsyncIterator[Any]:
+async def _fastmcp(server: LiveServer, *answers: Any, mode: str = "auto") -> AsyncIterator[Any]:
     given = iter(answers)
 
     async def on_question(message: str, *more: Any) -> Any:
@@ -43,8 +44,8 @@ async def _fastmcp(server: LiveServer, *answers: Any) -> AsyncIterator[Any]:
         return next(given)
 
     transport = StreamableHttpTransport(server.url, headers=server.headers, verify=WITHOUT_TLS)
-    async with fastmcp.Client(transport, elicitation_handler=on_question) as client:
-        assert client.session.protocol_version == STATELESS
+    async with fastmcp.Client(transport, elicitation_handler=on_question, mode=mode) as client:
+        assert client.session.protocol_version == (STATELESS if mode == "auto" else HANDSHAKE)
         yield client
     assert list(given) == [], "it was not asked everything"
 
@@ -87,6 +88,25 @@ def test_fastmcp_answers(tasking: LiveServer) -> None:
                 await client.call_tool("confirm_delete", FILE)
 
     _run(work)
+
+
+def test_fastmcp_is_asked_by_a_process_that_it_starts(tasking: LiveServer) -> None:
+    start, arguments = "sandbar_workflow_start-process", {"workflow": DELETION}
+    yes = {"confirm": True}
+
+    async def as_task() -> None:
+        async with _fastmcp(tasking, yes, yes) as client:
+            task = await call_tool_task(client, start, arguments)
+            ends: list[Any] = [await task.result(), await client.call_tool(start, arguments)]
+            assert all(end.content[0].text.startswith("Deleted") for end in ends)
+
+    async def in_session() -> None:
+        async with _fastmcp(tasking, yes, mode="legacy") as client:
+            result = await client.call_tool(start, arguments)
+            assert result.structured_content["state"] != "deletion/asking"
+
+    _run(as_task)
+    _run(in_session)
 
 
 # --- ext-tasks: both dialects ---------------------------------------------------------------------

@@ -201,6 +201,7 @@ def test_tools_call_makes_an_entity(address: str) -> None:
     entity = str(_entity(address, made["entity-id"]))
     for promised in ("zorp/SpaceBoot", "Moon Boot Pro", "299.99"):
         assert promised in entity
+        assert promised in str(made["entity"]), "the seed prints what was made"
 
 
 def test_a_missing_slot_is_a_failure_that_names_it(address: str) -> None:

@@ -119,7 +119,13 @@ def test_the_same_again_is_a_retry_and_another_of_the_name_is_numbered(call: Cal
     assert "differs" not in again
     other = remember(call, FOO + "More.\n")
     assert (other["ident"], other["created"]) == ("mm/foo-2", True)
-    assert remember(call, FOO + "More.\n")["entity-id"] == other["entity-id"]
+    (told,) = other["warnings"]
+    assert (told["code"], told["existing"]) == ("ident.numbered", "mm/foo")
+    assert "mm/foo" in told["message"]
+    assert "entity.update mm/foo" in told["hint"]
+    same = remember(call, FOO + "More.\n")
+    assert (same["entity-id"], "warnings" in same) == (other["entity-id"], False)
+    assert "warnings" not in first
     assert slots(call, "mm/foo")["memory/body"] == "# Context\n\nA quick thought.\n"
 
 

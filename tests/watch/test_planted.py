@@ -321,7 +321,7 @@ def test_a_huge_file_takes_no_time(local_notes: Notes) -> None:
 
 def test_names_of_files_are_not_orders_to_the_terminal(local_notes: Notes, tmp_path: Path) -> None:
     name = "a\x1b]0;evil\x07\n12:00:00 ! b\x9b2J\u202e.md"
-    local_notes.write(name, "---\ntype: nonsense\nname: A\n---\n")
+    local_notes.write(name, "---\ncites: [mm/nobody]\nname: A\n---\n")
     event = once(local_notes.settle(), "refused")
     assert event.path == r"a\x1b]0;evil\x07\n12:00:00 ! b\x9b2J\u202e.md"
     local_notes.stop()

@@ -61,10 +61,10 @@ def test_once_brings_both_sides_in_step(place: Path) -> None:
 
 def test_conflicts_and_refusals_are_an_exit_code(place: Path) -> None:
     notes = place / "notes"
-    (notes / "bad.md").write_text("---\nname: Bad\ntype: nonsense\n---\n", encoding="utf-8")
+    (notes / "bad.md").write_text("---\nname: Bad\ncites: [mm/nobody]\n---\n", encoding="utf-8")
     answer = run("watch", "notes", "--once", cwd=place)
     assert answer.returncode == 1
-    assert "! bad.md  REFUSED: line 3, type: " in answer.stdout
+    assert "! bad.md  REFUSED: line 3, memory/cites: " in answer.stdout
     assert "try: " in answer.stdout
     (notes / "bad.md").write_text(document("bad.md", "good\n"), encoding="utf-8")
     assert run("watch", "notes", "--once", cwd=place).returncode == 0

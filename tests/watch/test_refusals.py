@@ -68,10 +68,28 @@ def test_one_bad_file_keeps_no_other_back(notes: Notes) -> None:
     assert notes.kinds().count("created") == 40
 
 
+def test_what_does_not_fit_its_slot_is_kept_as_the_import_keeps_it(notes: Notes) -> None:
+    head = "type: meeting\ncreated: last week\naliases: [[x]]\nstatus: open\n"
+    notes.write("a.md", f"---\nname: A\n{head}---\nText.\n")
+    notes.write("b.md", "---\nname: B\ntype: Decision\ncreated: 2026-01-02 03:04\n---\n")
+    assert notes.kinds() == ["created", "created"]
+    taken, meant = notes.db.get("mm/a"), notes.db.get("mm/b")
+    kept = {"type": "meeting", "created": "last week", "aliases": [["x"]]}
+    assert (taken["memory/extra"], taken["memory/status"]) == (kept, "open")
+    assert "memory/type" not in taken.slots
+    assert meant["memory/type"] == "decision"
+    assert str(meant["memory/created"]).startswith("2026-01-02T03:04:00")
+    before = notes.db.t
+    assert (notes.settle(), notes.db.t) == ([], before)
+    notes.db.update("mm/a", {"memory/status": "done"})
+    assert notes.kinds() == ["written"]
+    assert (notes.settle(), notes.db.get("mm/a")["memory/extra"]) == ([], kept)
+
+
 def test_other_files_are_written_though_one_is_refused(notes: Notes) -> None:
     for number in range(30):
         notes.write(f"n{number}.md", document(f"n{number}.md", f"{number}\n"))
-    notes.write("bad.md", document("bad.md", "", type="nonsense"))
+    notes.write("bad.md", document("bad.md", "", cites="[mm/no-one]"))
     notes.write("bad2.md", document("bad2.md", "", cites="[mm/nobody]"))
     before = notes.db.t
     kinds = notes.kinds()

@@ -18,7 +18,7 @@ TERMINAL = {DONE, FAILED, CANCELLED, EXPIRED}
 RETRIES = 1
 STEPS = 2
 
-# (name, from) → to. Those of activities, timers and answers may also be made by hand.
+# (name, from) → to. Those of activities and timers may also be made by hand.
 WAYS: dict[tuple[str, str], str] = {
     ("work", IDLE): WORKING,
     ("wait", IDLE): WAITING,
@@ -158,6 +158,8 @@ class Path:
             return "workflow.no-transition"
         if self.is_paused and to != CANCELLED:
             return "workflow.paused"
+        if name == "accept":
+            return "workflow.answer-required"
         if name == "decline":
             return "workflow.reason-required"
         if name == "guarded" and not ok:

@@ -44,6 +44,7 @@ SCRIPT: list[Step] = [
     # Two at once for the first; questions for the second and the third.
     ("race", {"number": 0}),
     ("send_off", {"name": "ask"}),
+    ("transition", {"number": 1, "name": "accept", "ok": True}),  # without an answer
     ("answer", {"number": 1, "keys": {"one"}}),
     ("answer", {"number": 1, "keys": {"two"}}),
     ("decline", {}),

@@ -19,7 +19,7 @@ from sandbar.access.guarded import Guarded
 from sandbar.access.keyring import Key, Minted, list_keys, mint, revoke_key, rotate
 from sandbar.access.keys import KEY_PREFIX
 from sandbar.access.metamodel import install_access
-from sandbar.access.principals import find_owner, short_name
+from sandbar.access.principals import find_owner, is_known_name, short_name
 from sandbar.access.processes import ProcessGuard, kept_classes
 from sandbar.access.protected import is_protected, protected_classes, protected_roots
 from sandbar.access.rights import Grant, Rights
@@ -71,6 +71,7 @@ __all__ = [
     "entity_count",
     "find_owner",
     "install_access",
+    "is_known_name",
     "is_protected",
     "kept_classes",
     "list_accounts",

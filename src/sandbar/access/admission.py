@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from sandbar import clock
 from sandbar.access.callers import Caller, Limit, Via
@@ -25,11 +25,12 @@ from sandbar.access.metamodel import (
     WORKSPACE,
 )
 from sandbar.access.principals import principal_name
-from sandbar.access.rights import Rights
+from sandbar.access.rights import Rights, Role
 from sandbar.access.roles import Held, Pace, held_roles, is_kind, pace_of
 from sandbar.errors import Forbidden, NotFound, Unauthenticated
 from sandbar.model import Entity, Workspace
 
+_BUILT_IN_NAMES = frozenset(get_args(Role))
 MINTED_PACE = Pace(60, 60)  # of keys that begin with sk-, unless somebody says otherwise
 _HINT = "send `Authorization: Bearer KEY`, or NAME:KEY; `sandbar key mint --name NAME` makes one"
 
@@ -74,6 +75,7 @@ def admit(
     held = held_roles(workspace, account.get(ROLES) or ())
     basis = {**held.basis, account.entity_id: account.t}
     rights, is_lacking = held.rights, held.is_lacking or state is None
+    roles = held.names
     pace = pace_of(account).else_(held.pace)
     if state is not None:
         basis[state.entity_id] = state.t
@@ -84,6 +86,7 @@ def admit(
             basis.update(to.basis)
             is_lacking = is_lacking or to.is_lacking
             pace = pace.and_at_most(to.pace)  # it narrows this as all else
+            roles &= to.names
         rights = _narrowed(rights, key, to)
         pace = pace_of(key).else_(pace)
     role = rights.role
@@ -103,6 +106,7 @@ def admit(
         is_own and role == "admin",
         frozenset(basis.items()),
         workspace.number,
+        roles - _BUILT_IN_NAMES,  # those are what the rights amount to
     )
     return Admitted(caller, None if is_lacking else basis)
 

@@ -13,6 +13,11 @@ Via = Literal["local", "api-key", "service-key"]
 __all__ = ["Access", "Caller", "Limit", "Role", "Via", "local_caller"]
 
 _NOTHING = Rights()
+_BUILT_IN_UP_TO: dict[Role, frozenset[str]] = {
+    "reader": frozenset({"reader"}),
+    "writer": frozenset({"reader", "writer"}),
+    "admin": frozenset({"reader", "writer", "admin"}),
+}
 
 
 class Limit(msgspec.Struct, frozen=True):
@@ -40,11 +45,17 @@ class Caller(msgspec.Struct, frozen=True):
     # The entities that make them who they are, and when each of those last changed.
     rests_on: frozenset[tuple[int, int]] = frozenset()
     number: int | None = None  # of the workspace; another may be given its name one day
+    own_roles: frozenset[str] = frozenset()  # roles of the workspace's own making that it holds
 
     def __post_init__(self) -> None:
         """Rights that nobody has named are those of the role."""
         if self.rights is _NOTHING:
             msgspec.structs.force_setattr(self, "rights", rights_of_role(self.role))
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """The names of all roles that it acts in; an admin also acts as a writer and a reader."""
+        return self.own_roles | _BUILT_IN_UP_TO[self.role]
 
     def may(self, access: Access) -> bool:
         """Whether the role grants this kind of access."""

@@ -7,7 +7,7 @@ named in full.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 from sandbar.access.keys import holds_secret
 from sandbar.access.metamodel import (
@@ -20,6 +20,7 @@ from sandbar.access.metamodel import (
     USER,
     USER_NAME,
 )
+from sandbar.access.rights import Role
 from sandbar.errors import Conflict, Incorrect, NotFound
 from sandbar.keywords import composed, parse_keyword, spellings
 from sandbar.model import Entity, Workspace, did_you_mean
@@ -141,6 +142,13 @@ def known_role(workspace: Workspace, name: str) -> str:
             hint=did_you_mean(keyword, names) or f"one of {', '.join(names[:20])}",
         )
     return keyword
+
+
+def is_known_name(workspace: Workspace, name: str) -> bool:
+    """Whether a role or a principal has exactly this name."""
+    if name == LOCAL or name in get_args(Role):
+        return True
+    return any(_find(workspace, slot, name) for slot in (ROLE_NAME, USER_NAME, SERVICE_NAME))
 
 
 def each_of(workspace: Workspace, class_: str, where: Any = None) -> Iterator[Entity]:

@@ -63,6 +63,7 @@ class Held(NamedTuple):
     pace: Pace
     basis: dict[int, int]  # entities, and the t of their last change
     is_lacking: bool  # a role was not written down: it may be at any time
+    names: frozenset[str]  # of the roles, with those that they inherit
 
 
 def held_roles(workspace: Workspace, names: Iterable[str]) -> Held:
@@ -71,7 +72,8 @@ def held_roles(workspace: Workspace, names: Iterable[str]) -> Held:
     for name in dict.fromkeys(names):
         walk.by_name(name)
     walk.rest()
-    return Held(Rights((frozenset(walk.grants),)), walk.pace(), walk.basis, walk.is_lacking)
+    rights = Rights((frozenset(walk.grants),))
+    return Held(rights, walk.pace(), walk.basis, walk.is_lacking, walk.names())
 
 
 def pace_of(entity: Entity) -> Pace:
@@ -117,6 +119,10 @@ class _Walk:
             role = self._find(self._waiting.pop(), ROLE)
             if role is not None and role.entity_id not in self.basis:
                 self._take(role)
+
+    def names(self) -> frozenset[str]:
+        """What the roles are called."""
+        return frozenset(str(role.get(ROLE_NAME)) for role in self._roles.values())
 
     def pace(self) -> Pace:
         """What the roles say, each before those that it inherits; the greatest of several."""

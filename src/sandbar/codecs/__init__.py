@@ -13,6 +13,7 @@ from sandbar.codecs.base import (
     takes_bare_names,
     with_whole_names,
 )
+from sandbar.codecs.conversion import meant_by
 from sandbar.codecs.naming import OWN_NAMESPACES, derived_ident, ident_for_path, numbered
 from sandbar.codecs.places import Place
 from sandbar.codecs.registry import Codecs
@@ -34,6 +35,7 @@ __all__ = [
     "derived_ident",
     "emit_one",
     "ident_for_path",
+    "meant_by",
     "numbered",
     "parse_one",
     "read_document",

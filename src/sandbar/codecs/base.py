@@ -39,7 +39,9 @@ def takes_bare_names(schema: Introspection, slots: Iterable[str]) -> bool:
 
 def _slots_of_bare_names(schema: Introspection) -> frozenset[str]:
     named = {cls for cls in schema.classes() if schema.document(cls).ident_from is not None}
-    return frozenset(slot for slot in schema.properties() if schema.range(slot) in named)
+    return frozenset(slot for cls in named for slot in shape_of(schema, cls).shorts) | frozenset(
+        slot for slot in schema.properties() if schema.range(slot) in named
+    )
 
 
 def with_whole_names(

@@ -12,6 +12,7 @@ from sandbar.model import Introspection
 
 _WHOLE = re.compile(r"[-+]?[0-9]+")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_WITHOUT_OFFSET = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?")
 _DIGITS_MAX = 400
 _BOOLEANS = {
     **dict.fromkeys(("true", "yes", "on"), True),
@@ -23,6 +24,16 @@ def from_word(slot: Slot, word: str) -> Any:
     """The value that one word, or text, is in a slot. The model decides whether it is right."""
     convert = _CONVERSIONS.get(slot.kind)
     return word if convert is None else convert(word)
+
+
+def meant_by(kind: str, word: str) -> str:
+    """What a word of someone's own note means: keywords in any case, times in UTC if unsaid."""
+    plain = word.strip()
+    if kind == "keyword":
+        return plain.lower()
+    if kind == "instant" and _WITHOUT_OFFSET.fullmatch(plain):
+        return f"{plain.replace(' ', 'T')}{':00' if plain.count(':') == 1 else ''}Z"
+    return word
 
 
 def checked(schema: Introspection, slot: Slot, value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from yaml.nodes import MappingNode, Node, SequenceNode
 
-from sandbar.codecs.conversion import checked, from_word
+from sandbar.codecs.conversion import checked, from_word, meant_by
 from sandbar.codecs.findings import Findings
 from sandbar.codecs.naming import looks_like_path
 from sandbar.codecs.shapes import Slot
@@ -39,13 +39,37 @@ class SlotReader:
         try:
             slot = self._statements.claim(entry.key, entry.line)
             if slot is None:
-                self._statements.keep(entry.key, self._front.value(entry.node), entry.line)
-            else:
+                self._keep(entry)
+            elif not self._statements.keeps_misfits(slot):
                 self._state(slot, entry)
+            elif not self._fits(slot, entry):
+                self._statements.lines.pop(slot.ident, None)
+                self._keep(entry)
         except Refused as refused:
             self._found.add(msgspec.structs.replace(refused.finding, key=entry.key))
         except Problem as problem:
             self._found.refuse(problem, entry.line, entry.key)
+
+    def _keep(self, entry: Entry) -> None:
+        self._statements.keep(entry.key, self._front.value(entry.node), entry.line)
+
+    def _fits(self, slot: Slot, entry: Entry) -> bool:
+        """State what a key of someone's own note says, if its slot takes it."""
+        found, self._found = self._found, Findings()
+        try:
+            self._state(slot, entry)
+            return not self._found
+        except (Refused, Problem):
+            return not slot.many and self._means(slot, entry)
+        finally:
+            self._found = found
+
+    def _means(self, slot: Slot, entry: Entry) -> bool:
+        try:
+            self._statements.put(slot, meant_by(slot.kind, self._front.word(entry.node)))
+        except (Refused, Problem):
+            return False
+        return True
 
     def _state(self, slot: Slot, entry: Entry) -> None:
         node = entry.node

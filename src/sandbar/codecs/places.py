@@ -25,6 +25,8 @@ class Place(NamedTuple):
     stated: Callable[[str], str | None] = _nothing  # the ident that the file at a path has
     has: Callable[[str], object] = _nothing  # whether there is a file
     top: str = ""  # the folder that paths count from, if they do not from the text
+    # Whether it is someone's own note: what does not fit its slot is kept among the other keys.
+    keeps_misfits: bool = False
 
     def ident(self, namespace: str) -> str:
         """The ident of the text itself, if it states none."""

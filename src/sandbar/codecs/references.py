@@ -25,12 +25,19 @@ class Short(NamedTuple):
     is_made: bool
 
 
-def short_of(schema: Introspection, document: Document, slot: str, range: str) -> Short | None:
-    """How bare names are read in a slot of that range, if its class says how names are made."""
-    target = schema.document(range)
+def short_of(
+    schema: Introspection, class_: str, document: Document, slot: str, range: str
+) -> Short | None:
+    """How bare names are read in a slot of that range, if its class says how names are made.
+
+    In a slot that takes all kinds of things a bare name means one of the same kind as its holder.
+    """
+    target, meant = schema.document(range), range
+    if target.ident_from is None and schema.is_kind(class_, range):
+        target, meant = document, class_
     if target.ident_from is None or target.ident_in is None:
         return None
-    return Short(range, target.ident_in, target.ident_from, slot in document.makes)
+    return Short(meant, target.ident_in, target.ident_from, slot in document.makes)
 
 
 def whole_name(short: Short, given: Any) -> Any:

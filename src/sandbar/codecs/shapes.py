@@ -53,7 +53,7 @@ class Shape:
                 self._key_of(ident, aliases),
                 None
                 if fact["range"] in datatypes
-                else short_of(schema, self.document, ident, fact["range"]),
+                else short_of(schema, class_, self.document, ident, fact["range"]),
             )
             for ident, fact in facts.items()
             if ident not in self.computed

@@ -61,6 +61,12 @@ class Statements:
                 self._made += made
             self.slots[slot.ident] = checked(self._schema, slot, value)
 
+    def keeps_misfits(self, slot: Slot) -> bool:
+        """Whether what does not fit a slot is kept among the keys that nobody declared."""
+        is_note = self._place is not None and self._place.keeps_misfits
+        is_value = slot.kind != "ref" and slot.ident != IDENT
+        return is_note and is_value and self.shape.document.rest not in (None, slot.ident)
+
     @property
     def has_place(self) -> bool:
         """Whether the text lies in a folder, so that paths in it lead somewhere."""

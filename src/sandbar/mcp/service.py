@@ -10,6 +10,7 @@ from mcp.server.context import ServerRequestContext
 from sandbar.access import Caller, local_caller
 from sandbar.database import Database
 from sandbar.mcp.exchange import Exchange, Listing
+from sandbar.mcp.left_open import LeftOpen
 from sandbar.mcp.running import Runner
 from sandbar.mcp.sessions import Sessions
 from sandbar.mcp.streams import Streams
@@ -30,6 +31,7 @@ class Service:
         self.runner = Runner()
         self.streams = Streams(database.hub, self._changed_at)
         self.sessions = Sessions()
+        self.left_open = LeftOpen()
         self.reads_inline = database.reads_in_microseconds
 
     def shared_key(self) -> bytes:

@@ -25,7 +25,7 @@ from sandbar.mcp.streams import (
     Stream,
     Watched,
 )
-from sandbar.mcp.task_asking import BEGUN, ask_session
+from sandbar.mcp.task_asking import BEGUN, SESSION_TASKS, ask_session
 from sandbar.mcp.task_news import TASKS, TaskNews, said_in_session, said_to_listener
 from sandbar.mcp.tasks import declares_tasks, missing_extension
 from sandbar.mcp.wire import INVALID_PARAMS, complete, protocol_error
@@ -97,6 +97,7 @@ class Subscriptions:
         Its account has changed, say. Left open it would be deaf, and the client none the wiser.
         """
         async with anyio.create_task_group() as tasks:
+            connection.state[SESSION_TASKS] = tasks
             tasks.start_soon(self._tell_session, stream, connection, tasks)
             await stream.ended.wait()
             tasks.cancel_scope.cancel()

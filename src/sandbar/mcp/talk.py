@@ -11,7 +11,7 @@ from mcp.server.connection import allowed_log_levels
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from sandbar.errors import Unavailable
 from sandbar.mcp.wire import dumped
@@ -38,8 +38,7 @@ class Talk:
     ) -> None:
         self._ctx = ctx
         self._level = level
-        given = params.input_responses
-        self.input_responses = None if given is None else {k: _plain(v) for k, v in given.items()}
+        self.input_responses = plain_responses(params)
         self.request_state = params.request_state
         self.can_ask = can_ask(ctx)
         declared = ctx.session.client_capabilities
@@ -95,7 +94,7 @@ async def ask_client(
                 result_type,
                 metadata=ServerMessageMetadata(related_request_id=ctx.request_id),
             )
-    except (MCPError, TimeoutError) as error:
+    except (MCPError, TimeoutError, ValidationError) as error:
         raise Unavailable(
             "client.refused",
             "the client did not answer a question of this tool",
@@ -110,6 +109,25 @@ def asked(result: InputRequired) -> dict[str, Any]:
     if result.state is not None:
         shown["requestState"] = result.state
     return shown
+
+
+def takes_forms(ctx: ServerRequestContext[Any, Any]) -> bool:
+    """Whether the client has said that it shows its user forms."""
+    return declares_forms(ctx.session.client_capabilities)
+
+
+def declares_forms(declared: types.ClientCapabilities | None) -> bool:
+    """Whether these capabilities name forms; who names no kind of question means forms."""
+    elicitation = None if declared is None else declared.elicitation
+    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
+
+
+def plain_responses(
+    params: types.CallToolRequestParams | types.GetPromptRequestParams,
+) -> dict[str, Any] | None:
+    """What the client answers with this call, as JSON."""
+    given = params.input_responses
+    return None if given is None else {key: _plain(value) for key, value in given.items()}
 
 
 def _plain(value: Any) -> Any:

@@ -7,11 +7,12 @@ only look at the task until it has ended, and those are asked on the stream of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import anyio
+import anyio.abc
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
@@ -21,37 +22,63 @@ from sandbar.database import Database
 from sandbar.errors import Forbidden, Incorrect, Problem
 from sandbar.mcp import task_words as words
 from sandbar.mcp.service import Service
-from sandbar.mcp.talk import ANSWER_S
+from sandbar.mcp.talk import ANSWER_S, declares_forms
 from sandbar.mcp.wire import dumped
 from sandbar.verbs import Task
 from sandbar.workflow import Reply
 
 BEGUN = "begun-tasks"  # of a session: the processes that its calls have begun
+SESSION_TASKS = "session-tasks"  # of a session: what runs as long as it lives
 _ASKING = "asking"  # of a session: what it is being asked just now
+_ABOUT_TO_ASK = "about-to-ask"  # of a session: processes of which it will be asked in a moment
+_BEGUN_MAX = 10_000
 _OWN_MOVE_S = 1.0  # for clients that open `tasks/result` when they see that something is asked
 
 
 def can_be_asked(connection: Any) -> bool:
     """Whether the client has said that it answers questions."""
-    declared = connection.client_capabilities
-    return declared is not None and declared.elicitation is not None
+    return declares_forms(connection.client_capabilities)
 
 
-def next_question(connection: Any, task: Task) -> str | None:
-    """The key of what the task asks and this session is not being asked already."""
+def questions_for(service: Service, caller: Caller, task: Task) -> list[str]:
+    """What the task asks this caller, unless its client has left it open a while ago."""
+    if not task.may_answer or task.paused:
+        return []
+    return [key for key in task.input if not service.left_open.holds(caller, task.process_id, key)]
+
+
+def next_question(connection: Any, process_id: int, keys: Iterable[str]) -> str | None:
+    """The first of these that this session is not being asked already."""
     asking: set[tuple[int, str]] = connection.state.setdefault(_ASKING, set())
-    return next((key for key in task.input if (task.process_id, key) not in asking), None)
+    return next((key for key in keys if (process_id, key) not in asking), None)
 
 
 @contextmanager
-def being_asked(connection: Any, task: Task, key: str) -> Iterator[None]:
-    """Meanwhile nobody else asks this session the same."""
+def being_asked(connection: Any, process_id: int, key: str) -> Iterator[None]:
+    """Meanwhile the same is not asked twice in this session."""
     asking: set[tuple[int, str]] = connection.state.setdefault(_ASKING, set())
-    asking.add((task.process_id, key))
+    asking.add((process_id, key))
     try:
         yield
     finally:
-        asking.discard((task.process_id, key))
+        asking.discard((process_id, key))
+
+
+def note_begun(connection: Any, process_id: int) -> None:
+    """This session has begun a process, or follows it: it is asked what that asks."""
+    begun: set[int] | None = connection.state.get(BEGUN)
+    if begun is not None and len(begun) < _BEGUN_MAX:
+        begun.add(process_id)
+
+
+def ask_follower(service: Service, connection: Any, caller: Caller, task: Task) -> None:
+    """Ask a session that looks at a task what the task asks, on the session's own stream."""
+    tasks: anyio.abc.TaskGroup | None = connection.state.get(SESSION_TASKS)
+    keys = questions_for(service, caller, task)
+    if tasks is None or not keys or not service.sessions.is_listening(connection.session_id):
+        return
+    note_begun(connection, task.process_id)
+    tasks.start_soon(ask_session, service, connection, caller, task)
 
 
 async def ask_session(service: Service, connection: Any, caller: Caller, task: Task) -> None:
@@ -59,8 +86,15 @@ async def ask_session(service: Service, connection: Any, caller: Caller, task: T
 
     Whatever goes wrong, the task goes on waiting, and its client can see that it does.
     """
-    await anyio.sleep(_OWN_MOVE_S)
-    if not can_be_asked(connection) or task.process_id not in connection.state[BEGUN]:
+    about: set[int] = connection.state.setdefault(_ABOUT_TO_ASK, set())
+    if not can_be_asked(connection) or task.process_id in about:
+        return
+    about.add(task.process_id)
+    try:
+        await anyio.sleep(_OWN_MOVE_S)
+    finally:
+        about.discard(task.process_id)
+    if task.process_id not in connection.state[BEGUN]:
         return
     database = service.database(caller)
 
@@ -71,13 +105,20 @@ async def ask_session(service: Service, connection: Any, caller: Caller, task: T
     def tell(given: dict[str, Any]) -> Callable[[], None]:
         return lambda: answer(database, caller, task.task_id, given)
 
+    key = None
     try:
-        while key := next_question(connection, now := await service.runner.run(caller, look)):
-            with being_asked(connection, now, key):
+        while True:
+            now = await service.runner.run(caller, look)
+            keys = questions_for(service, caller, now)
+            key = next_question(connection, now.process_id, keys)
+            if key is None:
+                return
+            with being_asked(connection, now.process_id, key):
                 reply = await _asked(connection, now, key)
                 await service.runner.run(caller, tell({key: reply}))
     except (Problem, MCPError, TimeoutError, ValidationError):
-        return  # there is nobody to tell: `tasks/result` asks again
+        if key is not None:  # `tasks/result` asks again
+            service.left_open.note(caller, task.process_id, key)
 
 
 async def _asked(connection: Any, task: Task, key: str) -> dict[str, Any]:
@@ -94,9 +135,16 @@ def answer(database: Database, caller: Caller, handle: str, given: dict[str, Any
     """Tell a task what it asked; keys that it did not ask are ignored."""
     task = database.tasks(caller).find(handle)
     must_write(caller)
-    replies = {key: _reply(reply) for key, reply in given.items() if key in task.input}
+    replies = replies_in(given, task.input)
     if replies:
-        database.workflows.answer(task.process_id, replies, principal=caller.principal)
+        database.workflows.answer(
+            task.process_id, replies, principal=caller.principal, roles=caller.roles
+        )
+
+
+def replies_in(given: Mapping[str, Any], asked: Container[str]) -> dict[str, Reply]:
+    """What a client answers to what was asked; the rest is ignored."""
+    return {key: _reply(reply) for key, reply in given.items() if key in asked}
 
 
 def must_write(caller: Caller) -> None:

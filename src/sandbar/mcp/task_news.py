@@ -98,7 +98,7 @@ def said_in_session(tokens: dict[int, Any], begun: set[int], ask: Callable[[Task
             tokens.pop(task.process_id, None)
             last.pop(task.process_id, None)
             begun.discard(task.process_id)
-        elif task.input:
+        elif task.input and task.may_answer:
             ask(task)
         return notices
 

@@ -6,13 +6,14 @@ the seeds' own (`task-id`, `pending`, `running`, `complete`, `kind`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from mcp.shared.exceptions import MCPError
 
 from sandbar.mcp.wire import INTERNAL_ERROR, json_encode
 from sandbar.verbs import Task
-from sandbar.workflow import CALL
+from sandbar.workflow import CALL, Question
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 RELATED = "io.modelcontextprotocol/related-task"
@@ -81,7 +82,8 @@ def _payload(task: Task) -> _Shown:
 
 def _status(task: Task, *, failure: str) -> str:
     if task.kind is None:
-        return "input_required" if task.input and not task.paused else "working"
+        is_asking = bool(task.input) and task.may_answer and not task.paused
+        return "input_required" if is_asking else "working"
     if task.kind == "cancel":
         return "cancelled"
     return failure if is_failure(task) else "completed"
@@ -104,6 +106,8 @@ def _message(task: Task) -> str:
         return str(task.error.get("message"))
     if task.kind == "success" and is_failure(task):
         return _first_text(result_of(task)) or task.label or task.state
+    if task.kind is None and task.input and not task.may_answer:
+        return f"{task.label or task.state}: it asks others, who answer with workflow.answer"
     return task.label or task.state
 
 
@@ -153,7 +157,7 @@ def detailed_2026(task: Task) -> _Shown:
     shown = task_2026(task)
     error = error_of(task)
     if shown["status"] == "input_required":
-        shown["inputRequests"] = input_requests(task)
+        shown["inputRequests"] = input_requests(task.input)
     elif error is not None:
         shown["error"] = error
     elif shown["status"] == "completed":
@@ -161,14 +165,14 @@ def detailed_2026(task: Task) -> _Shown:
     return shown
 
 
-def input_requests(task: Task) -> dict[str, _Shown]:
-    """What a task asks, as requests of the protocol."""
+def input_requests(questions: Mapping[str, Question]) -> dict[str, _Shown]:
+    """What a process asks, as requests of the protocol."""
     return {
         key: {
             "method": "elicitation/create",
             "params": elicitation(question.message, question.schema),
         }
-        for key, question in task.input.items()
+        for key, question in questions.items()
     }
 
 

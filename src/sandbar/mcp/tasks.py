@@ -13,13 +13,14 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 
-from sandbar.errors import Conflict, Incorrect, TooMany, Unavailable
+from sandbar.errors import Conflict, Forbidden, Incorrect, TooMany, Unavailable
 from sandbar.mcp import task_words as words
 from sandbar.mcp.exchange import Exchange, exchange_of
 from sandbar.mcp.service import Service, connection_of
 from sandbar.mcp.talk import ask_client, can_ask
 from sandbar.mcp.task_asking import (
     answer,
+    ask_follower,
     being_asked,
     can_be_asked,
     must_write,
@@ -67,6 +68,7 @@ class TaskMethods:
             return complete(exchange.version, seen)
         if exchange.road == "bare":
             return words.seed_task(task, asked_by=spelling)
+        ask_follower(self._service, connection_of(ctx), exchange.caller, task)
         return {**words.task_2025(task), "_meta": words.seen_beside(task)}
 
     async def cancel(self, ctx: Ctx, params: types.RequestParams) -> dict[str, Any]:
@@ -97,7 +99,11 @@ class TaskMethods:
         workflows = exchange.database.workflows
         who = exchange.caller.principal
         ended = workflows.cancel(
-            view.process_id, principal=who, run=view.run, wordless=f"cancelled by {who}"
+            view.process_id,
+            principal=who,
+            roles=exchange.caller.roles,
+            run=view.run,
+            wordless=f"cancelled by {who}",
         )
         return tasks.shown(ended)
 
@@ -184,10 +190,11 @@ class TaskMethods:
                 task = await self._find(exchange, handle)
                 if task.kind is not None:
                     return task
-                key = next_question(connection, task) if is_asking else None
+                keys = task.input if is_asking and task.may_answer and not task.paused else ()
+                key = next_question(connection, task.process_id, keys)
                 if key is not None and tries[key] < _TRIES:
                     tries[key] += 1
-                    with being_asked(connection, task, key):
+                    with being_asked(connection, task.process_id, key):
                         is_final = await self._ask(ctx, exchange, task, key)
                     tries[key] += _TRIES if is_final else 0
                 elif await stream.due(_LOOK_AGAIN_S) is None:
@@ -206,8 +213,8 @@ class TaskMethods:
             await self._answer(exchange, task.task_id, {key: reply})
         except Incorrect:
             return False
-        except Conflict:
-            return True  # there is no way to decline, or somebody else was quicker: wait
+        except (Conflict, Forbidden):
+            return True  # there is no way to decline, or someone else was quicker: wait
         return True
 
     async def _answer(self, exchange: Exchange, handle: str, given: dict[str, Any]) -> None:

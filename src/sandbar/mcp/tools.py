@@ -11,12 +11,13 @@ from mcp.shared.exceptions import MCPError
 
 from sandbar.database import Offer
 from sandbar.errors import Fault, NotFound, Problem
+from sandbar.mcp.call_asking import CallAsking
 from sandbar.mcp.cursors import read_cursor, write_cursor
 from sandbar.mcp.exchange import Exchange, exchange_of
 from sandbar.mcp.service import Service, connection_of
 from sandbar.mcp.subscriptions import TOKENS
 from sandbar.mcp.talk import Talk, asked
-from sandbar.mcp.task_asking import BEGUN
+from sandbar.mcp.task_asking import note_begun
 from sandbar.mcp.task_words import task_2025, task_2026
 from sandbar.mcp.tasks import declares_tasks, missing_extension
 from sandbar.mcp.tool_lists import ToolLists
@@ -66,6 +67,7 @@ class Tools:
     def __init__(self, service: Service, only: frozenset[str] | None = None) -> None:
         self._service = service
         self._only = only
+        self._asking = CallAsking(service)
         self._lists: dict[str, ToolLists] = {}
         self._with_headers: dict[str, dict[str, Any]] = {}
         self._known_packs: set[str] = set()
@@ -127,11 +129,15 @@ class Tools:
                 begun = await self._begun(ctx, exchange, params.name, arguments)
                 if begun is not None:
                     return begun
-            result = await self._run(ctx, exchange, params, arguments)
+            result = await self._asking.resumed(exchange, params)
+            if result is None:
+                result = await self._run(ctx, exchange, params, arguments)
+                task = await self._task_of(ctx, exchange, result)
+                if task is not None:
+                    return task
+                result = await self._asking.asked(ctx, exchange, params.name, result)
         except Problem as problem:
             return self._failure(exchange, problem, params.name)
-        if isinstance(result, Started):
-            return await self._started(ctx, exchange, result)
         if isinstance(result, Content) and result.is_error and exchange.record is not None:
             exchange.record.fail(SAID_SO)
         return complete(exchange.version, shown(result, is_modern(exchange.version)))
@@ -183,8 +189,7 @@ class Tools:
             raise
         assert isinstance(started, Started), f"{params.name} says that it starts tasks"
         state, token = connection_of(ctx).state, (ctx.meta or {}).get("progress_token")
-        if BEGUN in state:
-            state[BEGUN].add(started.process_id)
+        note_begun(connection_of(ctx), started.process_id)
         if token is not None and TOKENS in state:
             state[TOKENS][started.process_id] = token
         return {"task": task_2025(started)}
@@ -211,18 +216,22 @@ class Tools:
             exchange, lambda: exchange.database.offer.catalogue.find(name)
         )
 
-    async def _started(
-        self, ctx: ServerRequestContext[Any, Any], exchange: Exchange, started: Started
-    ) -> dict[str, Any]:
-        """What began just now: a task for whoever knows tasks, if it waits for nobody else."""
-        if is_modern(exchange.version) and self._may_be_task(ctx):
-            tasks = exchange.database.tasks(exchange.caller)
-            is_task = bool(started.input) or await self._service.read(
-                exchange, lambda: tasks.goes_on_alone(started)
-            )
-            if is_task:
-                return {"resultType": "task", **task_2026(started)}
-        return complete(exchange.version, shown(started, is_modern(exchange.version)))
+    async def _task_of(
+        self, ctx: ServerRequestContext[Any, Any], exchange: Exchange, result: Any
+    ) -> dict[str, Any] | None:
+        """The task that has begun just now, for who knows tasks, if it waits for no one else."""
+        if not isinstance(result, Started):
+            return None
+        if not is_modern(exchange.version):
+            note_begun(connection_of(ctx), result.process_id)
+            return None
+        if not self._may_be_task(ctx):
+            return None
+        tasks = exchange.database.tasks(exchange.caller)
+        is_task = bool(result.input) and result.may_answer
+        if is_task or await self._service.read(exchange, lambda: tasks.goes_on_alone(result)):
+            return {"resultType": "task", **task_2026(result)}
+        return None
 
     async def _run(
         self,

@@ -28,7 +28,7 @@ from sandbar.projects.results import (
     ProjectFinding,
 )
 from sandbar.projects.rooted import Found, RootedFolder
-from sandbar.projects.sources import Item, Source, choose_source
+from sandbar.projects.sources import Item, Link, Source, choose_source
 from sandbar.projects.targets import FolderTarget, Target, ZipTarget
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "Found",
     "Imported",
     "Item",
+    "Link",
     "Mode",
     "Placed",
     "Planned",

@@ -20,6 +20,7 @@ from sandbar.projects.defining import Definitions
 from sandbar.projects.documents import Documents
 from sandbar.projects.findings import REFUSALS
 from sandbar.projects.judging import Judge, Verdict
+from sandbar.projects.linking import linked
 from sandbar.projects.making import Making
 from sandbar.projects.names import LOOKED_UP, Names
 from sandbar.projects.passes import Passes, Scene
@@ -235,7 +236,7 @@ class _Import:
         """The items that are no definitions."""
         for item in self._source.items(self._folder, self._schema, self._codecs, only=only):
             if not item.is_definition:
-                yield item
+                yield linked(item, self._schema, self._names) if item.links else item
 
     def _read_definitions(self) -> list[Verdict]:
         """The verdicts on what comes first; again, if that tells of more that does."""

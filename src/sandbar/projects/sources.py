@@ -14,6 +14,14 @@ from sandbar.projects.results import ProjectFinding
 from sandbar.projects.rooted import RootedFolder
 
 
+class Link(msgspec.Struct, frozen=True):
+    """A reference that a file makes if what it names is there: it may be no file of the folder."""
+
+    slot: str  # for many references
+    ident: str
+    missing: ProjectFinding  # what is told if it is not there
+
+
 class Item(msgspec.Struct, frozen=True, kw_only=True):
     """One entity as a file states it, or what is wrong with the file.
 
@@ -29,6 +37,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     is_definition: bool = False  # of a class, a property or a workflow: these come first
     is_whole: bool = True  # whether slots that are not stated are to be cleared
     notes: tuple[ProjectFinding, ...] = ()  # what is to be told though it can be imported
+    links: tuple[Link, ...] = ()  # to what only the workspace knows
 
 
 class Source(Protocol):

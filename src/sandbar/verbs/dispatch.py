@@ -15,7 +15,7 @@ from sandbar.audit import accompanied, nameable
 from sandbar.errors import Fault, Forbidden, Incorrect, NotFound, Problem, TooMany
 from sandbar.faults import log_fault
 from sandbar.model import did_you_mean
-from sandbar.verbs.base.writing import Created, create_entity
+from sandbar.verbs.base.writing import Created, create_entity, with_entity
 from sandbar.verbs.catalogue import PREFIX, Ready, Verb
 from sandbar.verbs.class_tools import (
     class_of_tool,
@@ -130,7 +130,8 @@ def _call_class_tool(context: Context, name: str, arguments: Mapping[str, Any]) 
     if not context.db.caller.rights.may_call(*CLASS_TOOLS, "write"):
         raise _forbidden(context, name, *CLASS_TOOLS, "write")
     call = read_class_call(context.db.schema(), cls, arguments)
-    return create_entity(context, cls, call.slots, call.reason, call.idempotency_key)
+    created = create_entity(context, cls, call.slots, call.reason, call.idempotency_key)
+    return with_entity(context, created)
 
 
 def _forbidden(context: Context, called: str, group: str, name: str, access: Access) -> Forbidden:

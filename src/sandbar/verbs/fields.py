@@ -23,7 +23,7 @@ Limit: TypeAlias = Annotated[
     Meta(ge=1, le=LIMIT_MAX, description=f"per page, 1 to {LIMIT_MAX}"),
 ]
 Cursor: TypeAlias = Annotated[str | None, Meta(description="of the last page")]
-Reason: TypeAlias = Annotated[str | None, Meta(description="why, kept in history")]
+Reason: TypeAlias = Annotated[str | None, Meta(description="why, for history")]
 IdempotencyKey: TypeAlias = Annotated[str | None, Meta(description="makes a retry safe")]
 
 ENTITY_ALIASES = {"id": "entity", "ident": "entity", "entity-id": "entity"}

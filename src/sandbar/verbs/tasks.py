@@ -27,6 +27,7 @@ from sandbar.workflow import (
 )
 
 _DIGITS_MAX = 18  # of the number of a process
+_SOON_S = 60.0  # a timer that a caller may wait for
 
 
 class Task(Answer, frozen=True, kw_only=True):
@@ -45,6 +46,7 @@ class Task(Answer, frozen=True, kw_only=True):
     result: Any = None
     error: dict[str, Any] | None = None
     input: dict[str, Question] = msgspec.field(default_factory=dict)
+    may_answer: bool = True  # false: others are asked
     data: dict[str, Any] = msgspec.field(default_factory=dict)
     started_at: str
     updated_at: str
@@ -85,6 +87,7 @@ class Tasks:
             subject,
             data,
             principal=self._caller.principal,
+            roles=self._caller.roles,
             caller=remembered(self._caller),
             reason=reason,
             idempotency_key=idempotency_key,
@@ -179,20 +182,32 @@ class Tasks:
 
     def started(self, view: ProcessView) -> Started:
         """A process that was begun just now."""
-        if self.goes_on_alone(view):
+        if view.is_complete:
+            hint = "it has ended; task.get shows what came of it"
+        elif self.goes_on_alone(view):
             hint = "task.get follows it, task.cancel ends it"
-        elif view.input:
+        elif view.input and self._may_answer(view):
             hint = "workflow.answer tells it what it asks; task.cancel ends it"
+        elif view.input:
+            hint = "it asks others: task.get follows it, task.cancel ends it"
         else:
             hint = "workflow.transition moves it on, workflow.process-state shows how"
         return Started(**self._members(view), transitions=view.transitions or [], hint=hint)
 
+    def _may_answer(self, view: ProcessView) -> bool:
+        caller = self._caller
+        return self._workflows.may_answer(view, principal=caller.principal, roles=caller.roles)
+
     def goes_on_alone(self, view: ProcessView | Started) -> bool:
-        """Whether an activity does the work, so that there is nothing to do but wait."""
+        """Whether an activity, or a timer that soon fires, leads on: one can only wait."""
         version = view.version
         machine = self._workflows.records.at_hand(view.workflow, version)
         machine = machine or self._workflows.find(view.workflow, version)
-        return machine.states[view.state].activity is not None
+        state = machine.states[view.state]
+        if state.after is None or state.after.seconds > _SOON_S:
+            return state.activity is not None
+        others = [way for way in machine.leaving(state.name) if way.name != state.after.transition]
+        return state.input is None and all(map(machine.is_cancelling, others))
 
     def _members(self, view: ProcessView) -> dict[str, Any]:
         return {
@@ -209,6 +224,7 @@ class Tasks:
             "result": view.result,
             "error": view.error,
             "input": view.input,
+            "may_answer": self._may_answer(view),
             "data": view.data,
             "started_at": view.started_at,
             "updated_at": view.updated_at,

@@ -20,6 +20,7 @@ from sandbar.workflow.metamodel import (
     install_metamodel,
 )
 from sandbar.workflow.records import unknown_process
+from sandbar.workflow.shapes import NOT_STARTER
 from sandbar.workflow.specs import canonical, read_spec
 from sandbar.workflow.validating import (
     Tally,
@@ -38,6 +39,7 @@ __all__ = [
     "CALLER",
     "DEFINITION",
     "HISTORY",
+    "NOT_STARTER",
     "OWN_DEFINITIONS",
     "PROCESS",
     "PROCESSES",

@@ -9,11 +9,12 @@ import msgspec
 
 from sandbar.errors import Conflict, Incorrect
 from sandbar.workflow import metamodel as mm
+from sandbar.workflow.answerers import refuse_others
 from sandbar.workflow.budgets import refuse_large_data
 from sandbar.workflow.conditions import Act
 from sandbar.workflow.machines import Input
 from sandbar.workflow.moves import Moves
-from sandbar.workflow.records import Record
+from sandbar.workflow.records import Record, Records
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -24,11 +25,7 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 def answered(
-    moves: Moves,
-    record: Record,
-    replies: Mapping[str, Reply],
-    principal: str,
-    reason: str | None = None,
+    moves: Moves, records: Records, record: Record, replies: Mapping[str, Reply], act: Act
 ) -> Record:
     """Keep the replies; when nothing is left to ask, or one says no, move on."""
     wanted = record.state.input
@@ -38,6 +35,7 @@ def answered(
             f"process {record.id} asks nothing in {record.state.name}",
             hint="workflow.process-state shows what it waits for",
         )
+    refuse_others(records, record, act)
     named = {_plain(key, record.step, wanted): reply for key, reply in replies.items()}
     mine = {key: reply for key, reply in named.items() if key in wanted.requests}
     if not mine:
@@ -48,8 +46,8 @@ def answered(
         )
     refusals = [reply for reply in mine.values() if reply.action != "accept"]
     if refusals:
-        why = reason or f"answered with {refusals[0].action}"
-        return _decline(moves, record, wanted.decline, Act(principal, why))
+        why = act.reason or f"answered with {refusals[0].action}"
+        return _decline(moves, record, wanted.decline, Act(act.actor, why))
     findings = [
         finding
         for key, reply in mine.items()
@@ -64,11 +62,11 @@ def answered(
         )
     told = {**record.answers, **{key: reply.content for key, reply in mine.items()}}
     refuse_large_data(told, "answers")
-    record = moves.amend(record, {mm.ANSWERS: told}, principal)
+    record = moves.amend(record, {mm.ANSWERS: told}, act.actor)
     if any(key not in told for key in wanted.requests):
         return record
     accept = moves.leaving(record, wanted.accept)
-    return moves.make(record, accept, Act(principal, reason))
+    return moves.make(record, accept, act)
 
 
 def _decline(moves: Moves, record: Record, name: str | None, act: Act) -> Record:

@@ -7,6 +7,7 @@ from typing import Literal
 from sandbar import clock
 from sandbar.errors import Conflict
 from sandbar.model import Workspace
+from sandbar.workflow.answerers import is_answer
 from sandbar.workflow.conditions import Act, Sight
 from sandbar.workflow.machines import Transition
 from sandbar.workflow.moves import reason_required
@@ -38,7 +39,9 @@ def way_to_cancel(
         raise not_cancelled(record, "already-completed")
     if not record.machine.is_cancellable or not record.state.is_cancellable:
         raise not_cancelled(record, "not-cancellable")
-    ways = record.machine.cancelling(record.state.name)
+    ways = [
+        way for way in record.machine.cancelling(record.state.name) if not is_answer(record, way)
+    ]
     if not ways:
         raise not_cancelled(record, "no-cancel-transition")
     now = clock.instant_text(clock.now_us())

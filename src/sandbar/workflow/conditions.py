@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -21,6 +21,7 @@ class Act(msgspec.Struct, frozen=True):
     reason: str | None = None
     context: Mapping[str, Any] = {}
     data: Mapping[str, Any] = {}  # merged into the process's data by the transition
+    roles: Collection[str] = ()  # that the actor holds
 
 
 class Objection(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from sandbar.workflow.answerers import said_by
 from sandbar.workflow.machines import Machine, State, Transition
 
 _LABEL_CHARACTERS_MAX = 120
@@ -101,7 +102,8 @@ def _traits(machine: Machine, state: State) -> list[str]:
         traits.append("cannot be cancelled here")
     if state.input is not None:
         asked = "; ".join(_plain(one.message) for one in state.input.requests.values())
-        traits.append(f"asks: {asked}")
+        whom = f" {said_by(state.input.by)}" if state.input.by else ""
+        traits.append(f"asks{_plain(whom)}: {asked}")
     return traits
 
 

@@ -1,6 +1,7 @@
 """What a definition names that is not there yet: code, classes, slots, other workflows.
 
-None of it makes a definition wrong, because what is lacking may come later, with a pack.
+None of it makes a definition wrong, because what is lacking may come later, with a pack. Nor do
+transitions that no one can make because their state asks: older definitions may have them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import msgspec
 
 from sandbar.model import Introspection, did_you_mean
 from sandbar.workflow.handlers import Handlers
-from sandbar.workflow.shapes import Spec
+from sandbar.workflow.shapes import Spec, State
 
 WARNINGS_MAX = 50
 
@@ -51,7 +52,12 @@ class _Looked:
         for n, state in enumerate(spec.states):
             if state.activity is not None and state.activity not in self._handlers.activities:
                 yield _no_code(f"states[{n}].activity", "activity", state.activity)
+        asking = {state.name: state for state in spec.states if _only_asks(state)}
+        cancels = {state.name for state in spec.states if state.kind == "cancel"}
         for n, move in enumerate(spec.transitions):
+            for state in (asking[name] for name in move.from_ if name in asking):
+                if move.to not in cancels and move.name not in _ways_out(state):
+                    yield _behind_question(f"transitions[{n}]", move.name, state.name)
             for k, effect in enumerate(move.effects):
                 yield from self._effect(effect, f"transitions[{n}].effects[{k}]")
             if move.handler is not None and move.handler not in self._handlers.effects:
@@ -66,6 +72,24 @@ class _Looked:
             for slot in effect.get(key, {}):
                 if slot not in self._slots:
                     yield _unknown(f"{at}.{key}", "slot", slot, self._slots)
+
+
+def _only_asks(state: State) -> bool:
+    return state.input is not None and state.activity is None
+
+
+def _ways_out(state: State) -> set[str | None]:
+    """The transitions that the question and the timer of a state lead to."""
+    ways = {state.input.accept, state.input.decline} if state.input is not None else set()
+    return ways | ({state.after.transition} if state.after is not None else set())
+
+
+def _behind_question(at: str, name: str, state: str) -> Warned:
+    said = (
+        f"{name} is never made in {state}, which asks: it is left by its answer, its decline, its "
+        "timer, or a transition to a state of the kind cancel"
+    )
+    return Warned(at, said)
 
 
 def _no_code(at: str, what: str, name: str) -> Warned:

@@ -71,7 +71,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
     def cancelling(self, state_name: str) -> list[Transition]:
         """The transitions that end a process in this state as cancelled."""
-        return [way for way in self.exits[state_name] if self.states[way.to].kind == "cancel"]
+        return [way for way in self.exits[state_name] if self.is_cancelling(way)]
+
+    def is_cancelling(self, transition: Transition) -> bool:
+        """Whether it ends a process as cancelled."""
+        return self.states[transition.to].kind == "cancel"
 
     def check_data(self, data: dict[str, Any]) -> list[dict[str, Any]]:
         """What the definition's schema finds wrong with the data of a process."""

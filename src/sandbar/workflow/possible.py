@@ -7,30 +7,45 @@ from typing import NamedTuple
 from sandbar import clock
 from sandbar.errors import Conflict, Forbidden
 from sandbar.model import Workspace
+from sandbar.workflow.answerers import (
+    is_accepting,
+    is_answer,
+    is_declining,
+    may_answer,
+    said_by,
+)
 from sandbar.workflow.built_in import CALL, built_in_workflows
 from sandbar.workflow.conditions import Act, Sight
 from sandbar.workflow.machines import Transition
-from sandbar.workflow.records import Record
+from sandbar.workflow.records import Record, Records
 
 _RETRY = "retry"
 
 
 class Ways(NamedTuple):
-    """What leaves the present state: what is open by name, what is not by name and guard."""
+    """What leaves the present state: what is open by name, and what else the others demand."""
 
     open: list[str]
     blocked: dict[str, str]
 
 
-def ways_on(workspace: Workspace, record: Record, actor: str) -> Ways:
+def ways_on(workspace: Workspace, records: Records, record: Record, act: Act) -> Ways:
     """The transitions that this actor could make now, if they said nothing else."""
     sight: Sight | None = None
     ways = Ways([], {})
+    asks = "" if record.state.input is None else said_by(record.state.input.by)
     for one in record.machine.leaving(record.state.name):
         if is_barred(record, one) or is_internal(record, one):
             continue
+        if is_answer(record, one):
+            if is_accepting(record, one):
+                ways.blocked[one.name] = f"an answer by {asks}: workflow.answer"
+            continue
+        if is_declining(record, one) and not may_answer(records, record, act.actor, act.roles):
+            ways.blocked[one.name] = f"it is declined by {asks}"
+            continue
         if one.guard is not None:
-            sight = sight or Sight(workspace, record, Act(actor), _now())
+            sight = sight or Sight(workspace, record, Act(act.actor, roles=act.roles), _now())
             if sight.objection(one) is not None:
                 ways.blocked[one.name] = one.guard.text
                 continue
@@ -50,7 +65,7 @@ def way_named(record: Record, name: str) -> Transition:
 
 def is_barred(record: Record, transition: Transition) -> bool:
     """Whether the process rests: then it can only be cancelled."""
-    return record.is_paused and not _is_cancelling(record, transition)
+    return record.is_paused and not record.machine.is_cancelling(transition)
 
 
 def is_internal(record: Record, transition: Transition) -> bool:
@@ -59,7 +74,7 @@ def is_internal(record: Record, transition: Transition) -> bool:
         return False
     if record.machine.name == CALL:
         return True  # nobody but who made the call ends it, by its handle
-    return transition.name != _RETRY and not _is_cancelling(record, transition)
+    return transition.name != _RETRY and not record.machine.is_cancelling(transition)
 
 
 def refuse_internal(record: Record, transition: Transition, act: Act) -> None:
@@ -72,10 +87,6 @@ def refuse_internal(record: Record, transition: Transition, act: Act) -> None:
             f"{transition.name}{' with data' if is_forged else ''}",
             hint="task.cancel ends the process; validation.retry begins a failed validation anew",
         )
-
-
-def _is_cancelling(record: Record, transition: Transition) -> bool:
-    return record.machine.states[transition.to].kind == "cancel"
 
 
 def _now() -> str:

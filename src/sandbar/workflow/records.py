@@ -196,7 +196,7 @@ def questions_of(record: Record) -> dict[str, Question]:
     if wanted is None:
         return {}
     return {
-        f"{key}-{record.step}": Question(request.message, request.schema)
+        f"{key}-{record.step}": Question(request.message, request.schema, wanted.by)
         for key, request in wanted.requests.items()
         if key not in record.answers
     }

@@ -16,6 +16,7 @@ Kind = Literal["success", "failure", "cancel"]
 
 KINDS: tuple[Kind, ...] = ("success", "failure", "cancel")
 BACKOFF_S = 1.0
+NOT_STARTER = "not-starter"
 
 
 class After(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -44,6 +45,7 @@ class Input(
     requests: dict[str, Request]
     accept: str
     decline: str | None = None
+    by: tuple[str, ...] = ()  # who may answer: roles and principals, and `not-starter`
 
 
 class State(

@@ -19,7 +19,18 @@ from sandbar.workflow.findings import Findings, shown
 from sandbar.workflow.forms import check_form
 from sandbar.workflow.reading import LEAST_WAIT_S, Fields, read_fields
 from sandbar.workflow.schema_checks import check_schema
-from sandbar.workflow.shapes import BACKOFF_S, KINDS, After, Input, Kind, Move, Request, Spec, State
+from sandbar.workflow.shapes import (
+    BACKOFF_S,
+    KINDS,
+    NOT_STARTER,
+    After,
+    Input,
+    Kind,
+    Move,
+    Request,
+    Spec,
+    State,
+)
 from sandbar.workflow.soundness import check_soundness
 
 SPEC_BYTES_MAX = 256 * 1024
@@ -27,6 +38,7 @@ STATES_MAX = 200
 TRANSITIONS_MAX = 1_000
 RETRIES_MAX = 100
 REQUESTS_MAX = 20
+ANSWERERS_MAX = 20
 LABEL_CHARACTERS_MAX = 200
 MESSAGE_CHARACTERS_MAX = 2_000
 DESCRIPTION_CHARACTERS_MAX = 10_000
@@ -83,7 +95,8 @@ _SPEC_EXAMPLE = (
     f'{{"name": "order/way", "states": [{_STATE_EXAMPLE}, …], "transitions": '
     f"[{_TRANSITION_EXAMPLE}, …]}}"
 )
-_INPUT_KEYS = ("requests", "message", "schema", "accept", "decline")
+_INPUT_KEYS = ("requests", "message", "schema", "accept", "decline", "by")
+_BY_EXAMPLE = f'"by": ["approver", "user/anna", "{NOT_STARTER}"]'
 
 
 def read_spec(given: Any) -> Spec:
@@ -257,7 +270,28 @@ def _read_input(fields: Fields, findings: Findings) -> Input | None:
     wanted.require("accept")
     requests = _read_requests(wanted, fields.at("input"), findings)
     accept, decline = wanted.name("accept"), wanted.name("decline")
-    return None if accept is None else Input(requests=requests, accept=accept, decline=decline)
+    by = _read_by(wanted, findings)
+    if accept is None:
+        return None
+    return Input(requests=requests, accept=accept, decline=decline, by=by)
+
+
+def _read_by(wanted: Fields, findings: Findings) -> tuple[str, ...]:
+    """Who may answer: one name, or several."""
+    given = wanted.get("by")
+    if given is None:
+        return ()
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list) or not 0 < len(names) <= ANSWERERS_MAX:
+        findings.complain(
+            "workflow.form",
+            wanted.at("by"),
+            f"expected a name, or 1 to {ANSWERERS_MAX} of them, got {shown(given)}",
+            f"name roles, principals or {NOT_STARTER}, for example {_BY_EXAMPLE}",
+        )
+        return ()
+    read = [wanted.as_name(name, f"{wanted.at('by')}[{n}]") for n, name in enumerate(names)]
+    return tuple(dict.fromkeys(name for name in read if name is not None))
 
 
 def _read_requests(wanted: Fields, at: str, findings: Findings) -> dict[str, Request]:

@@ -10,11 +10,12 @@ Status = Literal["pending", "running", "complete"]
 Kind = Literal["success", "failure", "cancel"]
 
 
-class Question(msgspec.Struct, frozen=True, rename="kebab"):
+class Question(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
     """Something that a process waits to be told."""
 
     message: str
     schema: dict[str, Any]
+    by: tuple[str, ...] = ()  # roles and principals who may answer, and `not-starter`
 
 
 class ProcessView(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True):
@@ -35,7 +36,7 @@ class ProcessView(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omi
     error: dict[str, Any] | None = None
     input: dict[str, Question] = {}  # what is asked, by the key to answer under
     transitions: list[str] | None = None  # that could be made now; None: nobody has looked
-    blocked: dict[str, str] = {}  # the others that leave the state, and the guards that demand more
+    blocked: dict[str, str] = {}  # the others that leave the state, and what they demand
     started_at: str
     started_by: str
     updated_at: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ import msgspec
 from sandbar.errors import Conflict
 from sandbar.model import Entity, Guard, Workspace
 from sandbar.workflow import metamodel as mm
+from sandbar.workflow.answerers import may_answer, refuse_skipping
 from sandbar.workflow.answering import Reply, answered
 from sandbar.workflow.built_in import built_in_workflows, internal_workflow, refuse_own_activities
 from sandbar.workflow.cancelling import not_cancelled, way_to_cancel
@@ -118,19 +119,20 @@ class Workflows:
         data: Mapping[str, Any] | None = None,
         *,
         principal: str,
+        roles: Collection[str] = (),
         caller: Mapping[str, Any] | None = None,
         reason: str | None = None,
         idempotency_key: str | None = None,
     ) -> ProcessView:
         """Begin a process. With a key, a retry finds the process that it began the first time."""
         self.ensure()
-        act = Act(principal, reason, data=dict(data or {}))
+        act = Act(principal, reason, data=dict(data or {}), roles=roles)
         wanted = [*self.records.wanted(workflow.removeprefix(":"))]
         wanted += [subject] if isinstance(subject, int | str) else []
 
         def work() -> tuple[Record, Ways]:
             record = self._starting.start(workflow, subject, act, caller, None, idempotency_key)
-            return record, ways_on(self.workspace, record, principal)
+            return record, ways_on(self.workspace, self.records, record, act)
 
         begun = self.workspace.run(work, principal=principal, reason=reason, wanted=wanted)
         return self._done(*begun)
@@ -141,6 +143,7 @@ class Workflows:
         name: str,
         *,
         principal: str,
+        roles: Collection[str] = (),
         reason: str | None = None,
         context: Mapping[str, Any] | None = None,
         data: Mapping[str, Any] | None = None,
@@ -148,12 +151,13 @@ class Workflows:
         idempotency_key: str | None = None,
     ) -> ProcessView:
         """Move a process on by the name of a transition."""
-        act = Act(principal, reason, context or {}, data or {})
+        act = Act(principal, reason, context or {}, data or {}, roles)
 
         def work(record: Record) -> Record:
             _expect(record, expect_state)
             transition = self.moves.leaving(record, name)
             refuse_internal(record, transition, act)
+            refuse_skipping(self.records, record, transition, act)
             return self.moves.make(record, transition, act)
 
         asked = ["transition", process_id, name, dict(act.context), dict(act.data)]
@@ -164,6 +168,7 @@ class Workflows:
         process_id: int,
         *,
         principal: str,
+        roles: Collection[str] = (),
         reason: str | None = None,
         run: int | None = None,
         wordless: str | None = None,
@@ -173,7 +178,7 @@ class Workflows:
 
         `wordless` is for callers who cannot give a reason: it is used where one is demanded.
         """
-        act = Act(principal, reason)
+        act = Act(principal, reason, roles=roles)
 
         def work(record: Record) -> Record:
             if run is not None and record.run != run:
@@ -187,11 +192,12 @@ class Workflows:
         process_id: int,
         *,
         principal: str,
+        roles: Collection[str] = (),
         reason: str | None = None,
         idempotency_key: str | None = None,
     ) -> ProcessView:
         """Let a process rest: no activity, no timer, no transition but to cancel it."""
-        act = Act(principal, reason)
+        act = Act(principal, reason, roles=roles)
         work = partial(rest, self.workspace, self.moves, act)
         return self._change(process_id, work, act, idempotency_key, ["pause", process_id])
 
@@ -200,11 +206,12 @@ class Workflows:
         process_id: int,
         *,
         principal: str,
+        roles: Collection[str] = (),
         reason: str | None = None,
         idempotency_key: str | None = None,
     ) -> ProcessView:
         """Let it go on; a timer that would have fired meanwhile fires now."""
-        act = Act(principal, reason)
+        act = Act(principal, reason, roles=roles)
         work = partial(go_on, self.workspace, self.moves, act)
         return self._change(process_id, work, act, idempotency_key, ["resume", process_id])
 
@@ -214,14 +221,15 @@ class Workflows:
         replies: Mapping[str, Reply],
         *,
         principal: str,
+        roles: Collection[str] = (),
         reason: str | None = None,
         idempotency_key: str | None = None,
     ) -> ProcessView:
         """Tell a process what it asked; once it has been told everything, it moves on."""
-        act = Act(principal, reason)
+        act = Act(principal, reason, roles=roles)
 
         def work(record: Record) -> Record:
-            return answered(self.moves, record, replies, principal, reason)
+            return answered(self.moves, self.records, record, replies, act)
 
         asked = ["answer", process_id, dict(replies)]
         return self._change(process_id, work, act, idempotency_key, asked)
@@ -232,10 +240,17 @@ class Workflows:
         """A process as it stands, or stood."""
         return view_of(self.records.read(process_id, as_of=as_of))
 
-    def state(self, process_id: int, *, principal: str) -> ProcessView:
+    def state(self, process_id: int, *, principal: str, roles: Collection[str] = ()) -> ProcessView:
         """The same with the transitions that could be made now by this principal."""
         record = self.records.read(process_id)
-        return _with_ways(record, ways_on(self.workspace, record, principal))
+        act = Act(principal, roles=roles)
+        return _with_ways(record, ways_on(self.workspace, self.records, record, act))
+
+    def may_answer(self, view: ProcessView, *, principal: str, roles: Collection[str]) -> bool:
+        """Whether this principal is among those whom a process asks; it may ask nothing."""
+        if not any(question.by for question in view.input.values()):
+            return True
+        return may_answer(self.records, self.records.read(view.process_id), principal, roles)
 
     def history(self, process_id: int) -> list[HistoryRow]:
         """What happened to a process, oldest first."""
@@ -288,7 +303,7 @@ class Workflows:
             record = self.records.read(process_id)
             if key is None or not self.workspace.once(act.actor, key, asked):
                 record = work(record)
-            return record, ways_on(self.workspace, record, act.actor)
+            return record, ways_on(self.workspace, self.records, record, act)
 
         wanted = self.wanted(process_id)
         changed = self.workspace.run(body, principal=act.actor, reason=act.reason, wanted=wanted)

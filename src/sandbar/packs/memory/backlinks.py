@@ -1,4 +1,4 @@
-"""`memory.backlinks`: who refers to a memory, by whichever slot of whichever class.
+"""`memory.backlinks`: who refers to a memory or another entity, by any slot of any class.
 
 A slot that is added tomorrow is looked at tomorrow: the metamodel says which slots could refer.
 """
@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from sandbar.errors import Forbidden, NotFound
 from sandbar.model import Entity, Introspection, question_digest
 from sandbar.packs.memory.answers import (
     PAGE_DEFAULT,
@@ -17,7 +18,6 @@ from sandbar.packs.memory.answers import (
     Cursor,
     Limit,
     MemoryName,
-    memory_named,
     name_of,
     read_stop,
     write_stop,
@@ -30,7 +30,7 @@ _OTHER_END = {"relation/from": "relation/to", "relation/to": "relation/from"}
 
 
 class BacklinksArguments(Arguments, frozen=True, kw_only=True):
-    """Of which memory."""
+    """Of which memory, or other entity."""
 
     memory: MemoryName
     limit: Limit | None = None
@@ -70,7 +70,7 @@ class _Stop(NamedTuple):
 
 def backlinks(context: Context, arguments: BacklinksArguments) -> Backlinks:
     """A page of what refers to a memory."""
-    memory = memory_named(context, arguments.memory)
+    memory = context.db.get(context.named(arguments.memory))
     question = question_digest("memory.backlinks", memory.entity_id)
     schema = context.db.schema()
     holders = schema.derived(
@@ -107,7 +107,7 @@ def backlinks(context: Context, arguments: BacklinksArguments) -> Backlinks:
 
 
 def _referring(schema: Introspection, memory: Entity) -> dict[str, list[str]]:
-    """The slots that could refer to such a memory, each with the classes that have it."""
+    """The slots that could refer to such an entity, each with the classes that have it."""
     holders: dict[str, list[str]] = {}
     for class_ in schema.classes():
         for slot in schema.direct_slots(class_):
@@ -130,6 +130,13 @@ def _is_shown(context: Context, classes: list[str]) -> bool:
     return any(context.db.shows_any(class_) for class_ in classes)
 
 
+def _seen(context: Context, target: int | str, t: int) -> Entity | None:
+    try:
+        return context.db.get(target, as_of=t)
+    except (NotFound, Forbidden):  # not for this caller
+        return None
+
+
 def _shown(context: Context, slot: str, one: Entity, t: int) -> Backlink:
     other_end = _OTHER_END.get(slot)
     if one.class_ != _RELATION or other_end is None:
@@ -141,7 +148,7 @@ def _shown(context: Context, slot: str, one: Entity, t: int) -> Backlink:
             name=name_of(one),
         )
     target = one.get(other_end)
-    other = None if target is None else context.db.get(target, as_of=t)
+    other = None if target is None else _seen(context, target, t)
     return Backlink(
         slot=slot,
         entity_id=None if other is None else other.entity_id,

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import unquote
 
-from sandbar.codecs import Key, Section, UnclassedDocument, sections_of
+from sandbar.codecs import Key, Section, UnclassedDocument, meant_by, sections_of
 from sandbar.errors import Problem
+from sandbar.keywords import looks_like_ident
 from sandbar.model import Introspection
 from sandbar.packs.memory.links import LINK_SLOTS, RELATED
 from sandbar.packs.memory.note_head import ALIAS_KEYS, IDENT_KEYS, TAG_KEYS, stated_by, tags_of
 from sandbar.packs.memory.note_text import Link, References, wiki_links
 from sandbar.packs.memory.vault import Vault, is_note
+from sandbar.projects import Link as Wished
 from sandbar.projects import ProjectFinding
 
 _TEXTS = {
@@ -23,7 +25,6 @@ _TEXTS = {
     "entity-type": "memory/entity-type",
 }
 _LISTS = {"observations": "memory/observations", **dict.fromkeys(ALIAS_KEYS, "memory/aliases")}
-_WITHOUT_OFFSET = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?")
 _OTHER_FILE = re.compile(r".*\.[A-Za-z0-9]{1,8}")
 
 
@@ -39,6 +40,7 @@ class Noted:
         self._keys = dict(document.keys)  # those that no slot has taken yet
         self._mentioned: dict[str, None] = {}  # idents that the note refers to, in order
         self.notes: list[ProjectFinding] = []
+        self.links: list[Wished] = []  # to what may be in the workspace, and is no note
         self.lines: dict[str, int] = {"memory/body": document.body_line}
         # What a note decides alone is stated even where it says nothing: None clears it.
         self.slots: dict[str, Any] = {
@@ -117,7 +119,7 @@ class Noted:
         if found is None or found.value is None:
             return
         word = found.words[0] if found.words and len(found.words) == 1 else ""
-        self._take("type", "memory/type", word.strip().lower())
+        self._take("type", "memory/type", meant_by("keyword", word))
 
     def _take_created(self) -> None:
         """The moment that it names; `date` is somebody's own key and stays beside it."""
@@ -126,11 +128,11 @@ class Noted:
             if found is None or found.value is None or "memory/created" in self.slots:
                 continue
             word = found.words[0].strip() if found.words and len(found.words) == 1 else ""
-            if _WITHOUT_OFFSET.fullmatch(word):
-                word = f"{word.replace(' ', 'T')}{':00' if word.count(':') == 1 else ''}Z"
-                told = f"{key} has no offset and was taken as UTC: {word}"
+            meant = meant_by("instant", word)
+            if meant != word:
+                told = f"{key} has no offset and was taken as UTC: {meant}"
                 self._remark("note.no-offset", told, found.line, key)
-            self._take(key, "memory/created", word)
+            self._take(key, "memory/created", meant)
             if key == "date":
                 self._keys[key] = found
 
@@ -180,8 +182,12 @@ class Noted:
             del self._keys[key]
         else:
             missing = [word for word, note in zip(words, notes, strict=True) if not note]
-            what = ", ".join(missing)[:200] or "what it says"
-            self._keep(key, found, f"{what} leads to no note of the folder")
+            for word in missing:
+                self._wish(next(iter(wiki_links(word)), word.strip()), slot, found.line, key)
+            others = [word for word in missing if not _ident_in(word)]
+            if others or not missing:
+                what = ", ".join(others)[:200] or "what it says"
+                self._keep(key, found, f"{what} leads to no note of the folder")
 
     def _note_named(self, word: str) -> str | None:
         """The note that a word of front matter means: `[[Name]]`, `Name`, or a path."""
@@ -194,10 +200,20 @@ class Noted:
 
     def _mention(self, target: str, line: int, key: str | None = None) -> None:
         note = self._vault.note_of_name(target, self._path)
-        if note is None:
-            self._report(target, line, key)
-        else:
+        if note is not None:
             self._mentioned[self._vault.ident_of(note)] = None
+        elif not self._wish(target, RELATED, line, key):
+            self._report(target, line, key)
+
+    def _wish(self, target: str, slot: str, line: int, key: str | None) -> bool:
+        """Link to an entity of the workspace, if it is there: `[[product/mud-lord]]`."""
+        ident = _ident_in(target)
+        if ident is None or self._vault.has_other(target):
+            return False
+        told = f"{target[:200]} leads to no note of the folder, and to no entity"
+        missing = self._told_of("note.unresolved-link", told, line, key)
+        self.links.append(Wished(slot, ident, missing))
+        return True
 
     def _follow(self, link: Link, line: int) -> None:
         if not link.is_path:
@@ -224,11 +240,21 @@ class Noted:
     def _remark(
         self, code: str, message: str, line: int, key: str | None = None, hint: str | None = None
     ) -> None:
-        self.notes.append(
-            ProjectFinding(
-                path=self._path, code=code, message=message, line=line, key=key, hint=hint
-            )
+        self.notes.append(self._told_of(code, message, line, key, hint))
+
+    def _told_of(
+        self, code: str, message: str, line: int, key: str | None, hint: str | None = None
+    ) -> ProjectFinding:
+        return ProjectFinding(
+            path=self._path, code=code, message=message, line=line, key=key, hint=hint
         )
+
+
+def _ident_in(target: str) -> str | None:
+    """The ident that a link names, if it looks like one and not like a file."""
+    ident = (next(iter(wiki_links(target)), target)).strip().removeprefix(":")
+    is_name = ident.count("/") == 1 and looks_like_ident(ident)
+    return ident if is_name and not _OTHER_FILE.fullmatch(ident) else None
 
 
 def _name_of(body: str, path: str) -> str:

@@ -86,6 +86,7 @@ def _item(folder: RootedFolder, schema: Introspection, vault: Vault, path: str) 
         size=len(data),
         is_whole=False,
         notes=tuple(noted.notes),
+        links=tuple(noted.links),
     )
 
 

@@ -252,7 +252,8 @@ class Sync:
             look.said = _said(look.path, look.data)
 
     def _place(self, path: str) -> Place:
-        return Place(path, stated=self._ident_at, has=self._present.__contains__)
+        has = self._present.__contains__
+        return Place(path, stated=self._ident_at, has=has, keeps_misfits=True)
 
     def _ident_at(self, path: str) -> str | None:
         """The ident of the entity of a file: the one that it has, or that the file states."""

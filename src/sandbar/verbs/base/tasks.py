@@ -53,6 +53,7 @@ def cancel(context: Context, arguments: CancelArguments) -> Task:
     view = context.workflows.cancel(
         process.process_id,
         principal=context.db.caller.principal,
+        roles=context.db.caller.roles,
         reason=arguments.reason,
         run=process.run,
         idempotency_key=arguments.idempotency_key,

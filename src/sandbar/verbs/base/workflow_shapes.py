@@ -20,6 +20,25 @@ PROCESS_ALIASES = {
     "taskId": "process",
 }
 
+# An example of a definition.
+PARCEL = {
+    "name": "parcel/delivery",
+    "states": [
+        {"name": "parcel/packed", "initial?": True},
+        {"name": "parcel/delivered", "terminal?": True, "terminal-kind": "success"},
+        {"name": "parcel/lost", "terminal?": True, "terminal-kind": "failure"},
+    ],
+    "transitions": [
+        {"name": "deliver", "from": "parcel/packed", "to": "parcel/delivered"},
+        {
+            "name": "lose",
+            "from": "parcel/packed",
+            "to": "parcel/lost",
+            "requires-reason?": True,
+        },
+    ],
+}
+
 WorkflowName: TypeAlias = Annotated[str, Meta(description="e.g. order/fulfillment")]
 ProcessName: TypeAlias = Annotated[int | str, Meta(description="process id or task handle")]
 

@@ -9,7 +9,9 @@ import msgspec
 
 from sandbar.access import refuse_outside, refuse_reserved_workflow
 from sandbar.errors import Incorrect
+from sandbar.verbs.base.answerers import unknown_answerers
 from sandbar.verbs.base.workflow_shapes import (
+    PARCEL,
     PROCESS_ALIASES,
     WORKFLOW_ALIASES,
     ActiveArguments,
@@ -29,6 +31,7 @@ from sandbar.verbs.base.workflow_shapes import (
 )
 from sandbar.verbs.catalogue import Example, Verb
 from sandbar.verbs.context import Context
+from sandbar.verbs.fields import Writing
 from sandbar.verbs.paging import fitting
 from sandbar.verbs.schemas import shown_fields
 from sandbar.verbs.tasks import Started
@@ -45,23 +48,6 @@ from sandbar.workflow import (
 
 _PROCESSES_DEFAULT = 20
 _STEPS_DEFAULT = 200
-_PARCEL = {
-    "name": "parcel/delivery",
-    "states": [
-        {"name": "parcel/packed", "initial?": True},
-        {"name": "parcel/delivered", "terminal?": True, "terminal-kind": "success"},
-        {"name": "parcel/lost", "terminal?": True, "terminal-kind": "failure"},
-    ],
-    "transitions": [
-        {"name": "deliver", "from": "parcel/packed", "to": "parcel/delivered"},
-        {
-            "name": "lose",
-            "from": "parcel/packed",
-            "to": "parcel/lost",
-            "requires-reason?": True,
-        },
-    ],
-}
 
 
 def define(context: Context, arguments: DefineArguments) -> DefinedAnswer:
@@ -100,7 +86,10 @@ def define(context: Context, arguments: DefineArguments) -> DefinedAnswer:
         definition_id=defined.definition_id,
         created=defined.created,
         states=list(machine.states),
-        warnings=msgspec.to_builtins(list(defined.warnings)),
+        warnings=[
+            *msgspec.to_builtins(list(defined.warnings)),
+            *unknown_answerers(context, machine),
+        ],
     )
 
 
@@ -151,24 +140,31 @@ def start(context: Context, arguments: StartArguments) -> Started:
     return context.tasks.started(view)
 
 
+def _acting(context: Context) -> dict[str, Any]:
+    return {"principal": context.db.caller.principal, "roles": context.db.caller.roles}
+
+
+def _writing(context: Context, arguments: Writing) -> dict[str, Any]:
+    said = {"reason": arguments.reason, "idempotency_key": arguments.idempotency_key}
+    return _acting(context) | said
+
+
 def transition(context: Context, arguments: TransitionArguments) -> ProcessView:
     """Move a process on."""
     return context.workflows.transition(
         context.tasks.process_named(arguments.process, is_changed=True),
         arguments.transition,
-        principal=context.db.caller.principal,
-        reason=arguments.reason,
         context=arguments.context,
         data=arguments.data,
         expect_state=arguments.expect_state,
-        idempotency_key=arguments.idempotency_key,
+        **_writing(context, arguments),
     )
 
 
 def process_state(context: Context, arguments: ProcessArguments) -> ProcessView:
     """Where a process stands."""
     id = context.tasks.process_named(arguments.process)
-    state = context.workflows.state(id, principal=context.db.caller.principal)
+    state = context.workflows.state(id, **_acting(context))
     return context.tasks.visible(state)
 
 
@@ -206,9 +202,7 @@ def pause(context: Context, arguments: ReasonedArguments) -> ProcessView:
     id = context.tasks.process_named(arguments.process, is_changed=True)
     return context.workflows.pause(
         id,
-        principal=context.db.caller.principal,
-        reason=arguments.reason,
-        idempotency_key=arguments.idempotency_key,
+        **_writing(context, arguments),
     )
 
 
@@ -217,9 +211,7 @@ def resume(context: Context, arguments: ReasonedArguments) -> ProcessView:
     id = context.tasks.process_named(arguments.process, is_changed=True)
     return context.workflows.resume(
         id,
-        principal=context.db.caller.principal,
-        reason=arguments.reason,
-        idempotency_key=arguments.idempotency_key,
+        **_writing(context, arguments),
     )
 
 
@@ -234,9 +226,7 @@ def answer(context: Context, arguments: AnswerArguments) -> ProcessView:
     return context.workflows.answer(
         id,
         replies,
-        principal=context.db.caller.principal,
-        reason=arguments.reason,
-        idempotency_key=arguments.idempotency_key,
+        **_writing(context, arguments),
     )
 
 
@@ -253,7 +243,7 @@ VERBS = (
         aliases={"cancellable?": "cancellable", "pausable?": "pausable"},
         input_schema=shown_fields(DefineArguments, "spec", "reason", "idempotency-key"),
         is_idempotent=True,
-        examples=(Example("A parcel's way", {"spec": _PARCEL}),),
+        examples=(Example("A parcel's way", {"spec": PARCEL}),),
     ),
     Verb(
         name="workflow.find",
@@ -295,8 +285,8 @@ VERBS = (
     Verb(
         name="workflow.transition",
         title="Make a transition",
-        description="Move a process on by the name of a transition. Guards, reasons and effects "
-        "are the workflow's; workflow.process-state lists what is possible now.",
+        description="Move a process on by the name of a transition; workflow.process-state lists "
+        "what is possible now. What it asks: workflow.answer.",
         access="write",
         arguments=TransitionArguments,
         result=ProcessView,
@@ -381,8 +371,8 @@ VERBS = (
     Verb(
         name="workflow.answer",
         title="Answer a process",
-        description="Tell a process what it asks (see input in workflow.process-state; keys also "
-        "without the step). Once all is answered it moves on; decline and cancel go another way.",
+        description="Tell a process what it asks: input in workflow.process-state, and by whom. "
+        "Once all is answered it moves on; decline and cancel go another way.",
         access="write",
         arguments=AnswerArguments,
         result=ProcessView,

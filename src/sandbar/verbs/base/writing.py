@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from sandbar.codecs import takes_bare_names
-from sandbar.errors import Problem
-from sandbar.model import Create, Delete, DeleteMode, Receipt, Update
+from sandbar.errors import Forbidden, NotFound, Problem
+from sandbar.model import Create, Delete, DeleteMode, Entity, Outcome, Receipt, Update
 from sandbar.verbs.answers import Answer
 from sandbar.verbs.arguments import Finding, invalid
 from sandbar.verbs.base.documents import (
@@ -27,10 +27,12 @@ from sandbar.verbs.context import Context
 from sandbar.verbs.fields import ENTITY_ALIASES, SLOT_ALIASES, EntityName, Writing
 
 _DELETED_SHOWN = 1000
+_FIND = ("entity", "entity.find")
 
 Source = Annotated[str | None, Meta(description="a document, instead of attributes")]
 Format = Annotated[str | None, Meta(description="of source: markdown, json")]
 Expect = Annotated[int | None, Meta(description="refuse if its t is another")]
+Return = Annotated[Literal["entity"] | None, Meta(description="answer with its slots")]
 
 
 class CreateArguments(Writing, frozen=True, kw_only=True):
@@ -45,6 +47,16 @@ class CreateArguments(Writing, frozen=True, kw_only=True):
     ] = None
     source: Source = None
     format: Format = None
+    return_: Return = msgspec.field(default=None, name="return")
+
+
+class Warned(Answer, frozen=True, kw_only=True):
+    """Something that was done otherwise than one may have meant it, and the next call."""
+
+    code: str
+    message: str
+    hint: str
+    existing: str
 
 
 class Created(Answer, frozen=True, kw_only=True):
@@ -58,6 +70,8 @@ class Created(Answer, frozen=True, kw_only=True):
     differs: list[str] = msgspec.field(default_factory=list)
     receipt: Receipt
     replayed: bool = False
+    warnings: list[Warned] = msgspec.field(default_factory=list)
+    entity: Entity | None = None  # as it was after this write
 
 
 class UpdateArguments(Writing, frozen=True, kw_only=True):
@@ -74,10 +88,11 @@ class UpdateArguments(Writing, frozen=True, kw_only=True):
         msgspec.field(default_factory=dict)
     )
     source: Annotated[
-        str | None, Meta(description="the whole document anew; what it leaves out is cleared")
+        str | None, Meta(description="the whole document; what it omits is cleared")
     ] = None
     format: Format = None
     expect: Expect = None
+    return_: Return = msgspec.field(default=None, name="return")
 
 
 class Updated(Answer, frozen=True, kw_only=True):
@@ -88,6 +103,10 @@ class Updated(Answer, frozen=True, kw_only=True):
     changed: bool
     receipt: Receipt
     replayed: bool = False
+    entity: Entity | None = None  # as it was after this write
+
+
+_Done = TypeVar("_Done", Created, Updated)
 
 
 class DeleteArguments(Writing, frozen=True, kw_only=True):
@@ -112,14 +131,43 @@ class Deleted(Answer, frozen=True, kw_only=True):
 
 def create(context: Context, arguments: CreateArguments) -> Created:
     """Make an entity."""
+    _refuse_showing(context, arguments.return_)
     cls, slots = arguments.class_, arguments.attributes or {}
     if arguments.source is not None:
         _refuse_both(arguments.attributes is not None)
         parsed = parsed_source(context, cls, arguments.source, arguments.format)
         slots, made = slots_to_create(parsed), creations(parsed.made)
         key = arguments.idempotency_key
-        return _create(context, parsed.class_, slots, made, arguments.reason, key)
-    return create_entity(context, cls, slots, arguments.reason, arguments.idempotency_key)
+        created = _create(context, parsed.class_, slots, made, arguments.reason, key)
+    else:
+        key = arguments.idempotency_key
+        created = create_entity(context, cls, slots, arguments.reason, key)
+    return with_entity(context, created) if arguments.return_ == "entity" else created
+
+
+def with_entity(context: Context, done: _Done) -> _Done:
+    """The same with the entity as this write left it, if the caller may read entities."""
+    if not _may_read(context):
+        return done
+    try:
+        found = context.db.get(done.entity_id, as_of=done.receipt.t)
+    except NotFound:
+        return done  # it was purged since
+    return msgspec.structs.replace(done, entity=found)
+
+
+def _may_read(context: Context) -> bool:
+    return context.db.caller.rights.may_call(*_FIND, "read")
+
+
+def _refuse_showing(context: Context, wanted: str | None) -> None:
+    """Refuse to show what the caller may not read, before anything is written."""
+    if wanted == "entity" and not _may_read(context):
+        raise Forbidden(
+            "verb.forbidden",
+            "this key may not read entities, so none is returned",
+            hint="leave `return` out, or sign in with a key that may call entity.find",
+        )
 
 
 def _refuse_both(is_given: bool) -> None:
@@ -167,23 +215,40 @@ def _create(
         differs=outcome.differs,
         receipt=written.receipt,
         replayed=written.replayed,
+        warnings=_namesake(ident, outcome),
     )
+
+
+def _namesake(wanted: str | None, outcome: Outcome) -> list[Warned]:
+    """That the name made for it belonged to another, so that it was given a number."""
+    if wanted is None or outcome.ident in (None, wanted) or not outcome.created:
+        return []
+    told = Warned(
+        code="ident.numbered",
+        message=f"{wanted} was there and says something else, so this is {outcome.ident}",
+        hint=f"if both are one: entity.update {wanted} and entity.delete {outcome.ident}; "
+        "else leave it",
+        existing=wanted,
+    )
+    return [told]
 
 
 def update(context: Context, arguments: UpdateArguments) -> Updated:
     """Change an entity."""
+    _refuse_showing(context, arguments.return_)
     operations = _update_of(context, arguments)
     written = context.db.transact(
         operations, reason=arguments.reason, idempotency_key=arguments.idempotency_key
     )
     outcome = written.outcomes[-1]
-    return Updated(
+    updated = Updated(
         entity_id=outcome.entity_id,
         ident=outcome.ident,
         changed=outcome.changed,
         receipt=written.receipt,
         replayed=written.replayed,
     )
+    return with_entity(context, updated) if arguments.return_ == "entity" else updated
 
 
 def _update_of(context: Context, arguments: UpdateArguments) -> list[Create | Update]:
@@ -252,9 +317,8 @@ VERBS = (
     Verb(
         name="entity.create",
         title="Create an entity",
-        description="Create an instance of a class. An existing db/ident changes nothing and is "
-        "answered with created: false. To change one use entity.update; several at once: "
-        "entity.transact.",
+        description="Create an instance of a class. An existing db/ident changes nothing: created "
+        "is false. To change one: entity.update; several at once: entity.transact.",
         access="write",
         arguments=CreateArguments,
         result=Created,
@@ -288,8 +352,8 @@ VERBS = (
     Verb(
         name="entity.update",
         title="Update an entity",
-        description="Set, clear (null), add to or remove from slots of an entity; other slots "
-        "stay. With expect it is refused if somebody changed the entity since.",
+        description="Set, clear (null), add to or remove from slots of an entity; others stay. "
+        "With expect it is refused if it has changed since.",
         access="write",
         arguments=UpdateArguments,
         result=Updated,

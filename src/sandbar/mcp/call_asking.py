@@ -1,0 +1,218 @@
+"""What a process asks, asked of the client whose call shows the process.
+
+Before 2026-07-28 on the stream of the call, which waits a while for the answer. Since then the
+result asks, and the client makes the same call again with the answers: the state that it carries
+for us names the process, so that nothing is done twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Literal, NamedTuple
+
+import anyio
+import anyio.abc
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+
+from sandbar.errors import Conflict, Forbidden, Incorrect, Problem
+from sandbar.mcp import task_words as words
+from sandbar.mcp.exchange import Exchange
+from sandbar.mcp.service import Service, connection_of
+from sandbar.mcp.talk import ask_client, can_ask, plain_responses, takes_forms
+from sandbar.mcp.task_asking import SESSION_TASKS, being_asked, next_question, replies_in
+from sandbar.mcp.wire import is_modern
+from sandbar.verbs import InputRequired, Started, Task, base_catalogue
+from sandbar.workflow import ProcessView
+
+CALL_S = 45.0  # a call waits so long: less than the minute after which clients give up
+_TRIES = 3  # of a question whose answers do not fit
+_ANSWER = "workflow.answer"
+_MARK = "sandbar/asks"
+
+Ctx = ServerRequestContext[Any, Any]
+Shape = Literal["started", "task", "process"]
+
+
+class _Round(NamedTuple):
+    """What a client carries for us from one call to the next."""
+
+    shape: Shape  # of the result
+    process_id: int
+    tries: int = 0
+
+    def sealed(self) -> str:
+        """As text; the SDK seals it, for this caller and these arguments."""
+        return f"{_MARK}:{self.shape}:{self.process_id}:{self.tries}"
+
+
+class CallAsking:
+    """Asks the clients of calls."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def asked(self, ctx: Ctx, exchange: Exchange, name: str, result: Any) -> Any:
+        """The result, or a newer one after an answer, or one that asks (since 2026-07-28)."""
+        shape = _shape_of(result)
+        if shape is None or not result.input or not takes_forms(ctx):
+            return result
+        verb = base_catalogue().find(name)
+        if verb is not None and verb.name == _ANSWER:
+            return result  # who answers one by one is about to answer the next
+        begun = _Round(shape, result.process_id)
+        if is_modern(exchange.version):
+            return await self._required(exchange, begun, result)
+        if not can_ask(ctx) or not await self._next(ctx, exchange, begun.process_id):
+            return result
+        await self._ask_in_session(ctx, exchange, begun.process_id)
+        return await self._service.read(exchange, lambda: self._shown(exchange, begun))
+
+    async def resumed(self, exchange: Exchange, params: types.CallToolRequestParams) -> Any | None:
+        """What a call has come to that brings answers; None: it is no such call."""
+        begun = _round_in(params.request_state) if is_modern(exchange.version) else None
+        if begun is None:
+            return None
+        given = plain_responses(params) or {}
+        is_fitting = await self._service.read(
+            exchange, lambda: self._answered(exchange, begun.process_id, given)
+        )
+        following = begun._replace(tries=0 if is_fitting else begun.tries + 1)
+        result = await self._service.read(exchange, lambda: self._shown(exchange, begun))
+        if following.tries >= _TRIES:
+            return result
+        return await self._required(exchange, following, result)
+
+    # --- since 2026-07-28 ----------------------------------------------------------------------
+
+    async def _required(self, exchange: Exchange, begun: _Round, result: Any) -> Any:
+        view = await self._service.read(exchange, lambda: self._asking(exchange, begun.process_id))
+        if view is None or any(self._is_left(exchange, view, key) for key in view.input):
+            return result
+        return InputRequired(words.input_requests(view.input), begun.sealed())
+
+    def _answered(self, exchange: Exchange, process_id: int, given: dict[str, Any]) -> bool:
+        """Tell the process what was answered; False if the answer is missing, or does not fit."""
+        view = self._asking(exchange, process_id)
+        if view is None:
+            return True  # someone else was quicker
+        try:
+            replies = replies_in(given, view.input)
+            if not replies:
+                return False
+            self._tell(exchange, process_id, replies)
+        except Incorrect:
+            return False
+        except (Conflict, Forbidden):  # there is no way to decline, or its guard refuses
+            for key in replies:
+                self._service.left_open.note(exchange.caller, process_id, key)
+        return True
+
+    # --- before --------------------------------------------------------------------------------
+
+    async def _ask_in_session(self, ctx: Ctx, exchange: Exchange, process_id: int) -> None:
+        """Ask, and wait a while; what is answered later counts as well."""
+        answered = anyio.Event()
+
+        async def work() -> None:
+            try:
+                await self._ask_all(ctx, exchange, process_id)
+            except (Problem, MCPError):
+                return  # the process goes on waiting, as its view shows
+            finally:
+                answered.set()
+
+        tasks: anyio.abc.TaskGroup | None = connection_of(ctx).state.get(SESSION_TASKS)
+        with anyio.move_on_after(CALL_S):
+            if tasks is None:
+                await work()
+            else:
+                tasks.start_soon(work)
+                await answered.wait()
+
+    async def _ask_all(self, ctx: Ctx, exchange: Exchange, process_id: int) -> None:
+        connection, run = connection_of(ctx), self._service.runner.run
+        tries: Counter[str] = Counter()
+        while found := await self._next(ctx, exchange, process_id):
+            key, view = found
+            question = view.input[key]
+            with being_asked(connection, process_id, key):
+                try:
+                    params = words.elicitation(question.message, question.schema)
+                    given = {key: await ask_client(ctx, "elicitation/create", params)}
+                    replies = replies_in(given, view.input)
+                    await run(exchange.caller, lambda: self._tell(exchange, process_id, replies))  # noqa: B023
+                except Incorrect:
+                    tries[key] += 1
+                    if tries[key] < _TRIES:
+                        continue
+                    self._service.left_open.note(exchange.caller, process_id, key)
+                except Problem:  # no answer, no way to decline, or its guard refuses
+                    self._service.left_open.note(exchange.caller, process_id, key)
+
+    async def _next(
+        self, ctx: Ctx, exchange: Exchange, process_id: int
+    ) -> tuple[str, ProcessView] | None:
+        """The next question that this session is neither being asked nor has left open."""
+        view = await self._service.runner.run(
+            exchange.caller, lambda: self._asking(exchange, process_id)
+        )
+        if view is None:
+            return None
+        keys = [key for key in view.input if not self._is_left(exchange, view, key)]
+        key = next_question(connection_of(ctx), process_id, keys)
+        return None if key is None else (key, view)
+
+    # --- both ----------------------------------------------------------------------------------
+
+    def _asking(self, exchange: Exchange, process_id: int) -> ProcessView | None:
+        """The process, if it asks this caller something now, and the caller may answer."""
+        caller, workflows = exchange.caller, exchange.database.workflows
+        if not caller.rights.may_call("workflow", _ANSWER, "write"):
+            return None
+        view = workflows.view(process_id)
+        if not view.input or view.paused:
+            return None
+        if not exchange.database.tasks(caller).reaches(view, is_changed=True):
+            return None
+        if not workflows.may_answer(view, principal=caller.principal, roles=caller.roles):
+            return None
+        return view
+
+    def _is_left(self, exchange: Exchange, view: ProcessView, key: str) -> bool:
+        return self._service.left_open.holds(exchange.caller, view.process_id, key)
+
+    def _tell(self, exchange: Exchange, process_id: int, replies: dict[str, Any]) -> None:
+        caller = exchange.caller
+        exchange.database.workflows.answer(
+            process_id, replies, principal=caller.principal, roles=caller.roles
+        )
+
+    def _shown(self, exchange: Exchange, begun: _Round) -> Any:
+        """The process as it stands, in the form of the verb that was called."""
+        caller, database = exchange.caller, exchange.database
+        tasks = database.tasks(caller)
+        id = tasks.process_named(begun.process_id)
+        view = tasks.visible(
+            database.workflows.state(id, principal=caller.principal, roles=caller.roles)
+        )
+        if begun.shape == "process":
+            return view
+        return tasks.started(view) if begun.shape == "started" else tasks.shown(view)
+
+
+def _shape_of(result: Any) -> Shape | None:
+    if isinstance(result, Started):
+        return "started"
+    if isinstance(result, Task):
+        return "task"
+    return "process" if isinstance(result, ProcessView) else None
+
+
+def _round_in(state: str | None) -> _Round | None:
+    """What the client brings back, if it is of ours."""
+    if state is None or not state.startswith(f"{_MARK}:"):
+        return None
+    _, shape, process_id, tries = state.split(":")
+    return _Round(shape, int(process_id), int(tries))  # type: ignore[arg-type]
