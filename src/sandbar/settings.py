@@ -36,6 +36,7 @@ class Settings(
     packs: tuple[str, ...] = ()
     public_url: str | None = None
     allowed_hosts: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()  # addresses or networks
     tools: ToolListing = "default"
     log_level: LogLevel = "info"
     key_prefix: Annotated[str, msgspec.Meta(pattern=r"^sk-([a-z0-9]+-)*$")] = "sk-sand-"
