@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 
 from sandbar import clock
 from sandbar.access import Caller
@@ -92,7 +92,7 @@ class Capacity:
 
     # --- requests --------------------------------------------------------------------------------
 
-    def ask(self, place: Place, headers: list[tuple[bytes, bytes]]) -> None:
+    def ask(self, place: Place, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """A proxy passes on a request: until its caller has signed in, their address counts."""
         place.address = neighbourhood(self._proxies.caller(place.peer, headers))
         if not place.serving:
