@@ -105,7 +105,7 @@ class Settings(
                     settings[field.name] = msgspec.convert(one.value, field.type, strict=False)
                     _check(field.name, settings[field.name])
                 except ValueError:  # and so what msgspec raises
-                    findings.append(_wrong(field, one))
+                    findings.append(_finding_of(field, one))
         if findings:
             raise _invalid(findings)
         return cls(**settings)
@@ -141,10 +141,12 @@ def _from_variables(variables: Mapping[str, str], findings: list[_Finding]) -> d
             is_list = field.default == ()
             value = [part for part in text.split(",") if part] if is_list else text
             found[_key(field.name)] = _Given(variable, value)
-    for variable in unknown_variables(variables):
-        # Others may have reasons for such names, Kubernetes for one; a typing error has none.
-        if meant := get_close_matches(variable, [*fields, _FILE], 1, _ALIKE):
-            findings.append(_Finding(variable, "there is no such setting", f"is {meant[0]} meant?"))
+    # Others may have reasons for such names, Kubernetes for one; a typing error has none.
+    findings += [
+        _Finding(variable, "there is no such setting", f"is {meant[0]} meant?")
+        for variable in unknown_variables(variables)
+        if (meant := get_close_matches(variable, [*fields, _FILE], 1, _ALIKE))
+    ]
     return found
 
 
@@ -182,7 +184,7 @@ def _check(name: str, value: Any) -> None:
         raise ValueError
 
 
-def _wrong(field: msgspec.structs.FieldInfo, given: _Given) -> _Finding:
+def _finding_of(field: msgspec.structs.FieldInfo, given: _Given) -> _Finding:
     shown = "" if field.name in _SECRET else f", not {given.value!r}"
     return _Finding(given.where, f"it must be {_wanted(field)}{shown}", None)
 

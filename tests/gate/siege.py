@@ -1,6 +1,6 @@
 """Thousands of connections that never ask for anything, and how others are served meanwhile.
 
-python -m tests.gate.siege        measures a server that it starts, and prints a table
+python -m tests.gate.siege        measures a server that it starts, and writes a table
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import re
 import resource
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -104,18 +105,22 @@ def times_ms(url: str, key: str) -> list[float | None]:
     return [served_ms(url, key) for _ in range(TRIES)]
 
 
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+
+
 def _measure() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         reader, other = minted(folder, "reader", "--role", "reader"), minted(folder, "other")
-        print(f"{ATTACKERS} connections from one address; another key from another address:")
+        _say(f"{ATTACKERS} connections from one address; another key from another address:")
         for attack, words in ATTACKS.items():
             sent = words.replace("KEY", reader)
             with quietly_served(folder) as server, besieged(server.url, sent):
                 times = times_ms(server.url, other)
             good = [one for one in times if one is not None]
             told = f"{min(good):.1f} to {max(good):.1f} ms" if good else "never"
-            print(f"  {attack:24} served {len(good)} of {len(times)} times: {told}")
+            _say(f"  {attack:24} served {len(good)} of {len(times)} times: {told}")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from sandbar.cli.connect import Client, snippets_for
 from sandbar.cli.limits import minted_pace
+from sandbar.cli.ports import is_everywhere
 from sandbar.database import Database
 from sandbar.errors import NotFound
 from sandbar.packs import PackEndpoint, known_endpoints, loaded_packs
@@ -43,6 +44,13 @@ def where_to_go(database: Database, settings: Settings, url: str) -> list[Text]:
         lines.append(Text(f"The tools of {pack} alone ({endpoint.title}): {own}"))
         lines.append(Text(f"  sandbar connect claude-code --pack {pack} --url {own}", "cyan"))
     if settings.public_url is None and not _is_loopback(settings.host):
+        if is_everywhere(settings.host) and not settings.allowed_hosts:
+            lines.append(
+                Text(
+                    "It listens on every address of this machine. Other machines name one of them"
+                    " in the URL: allow that name with --allowed-host NAME."
+                )
+            )
         lines.append(
             Text("Keys travel in the clear: put TLS in front (docs/connect.md).", "yellow")
         )

@@ -17,7 +17,7 @@ from sandbar.access import install_access
 from sandbar.app import make_app
 from sandbar.cli.logs import set_up_logs
 from sandbar.cli.next_steps import say
-from sandbar.cli.ports import address_of, take_port
+from sandbar.cli.ports import take_port, url_at
 from sandbar.database import Database, open_database
 from sandbar.gate.capacity import CONNECTIONS_MAX, Capacity
 from sandbar.gate.connections import Connection
@@ -67,7 +67,7 @@ def run_server(settings: Settings, greeting: Greeting) -> None:
         class Served(Connection):
             capacity = Capacity(_connections_max(), Proxies(settings.trusted_proxies))
 
-        host, port = address_of(listening)
+        host, port = listening.getsockname()[:2]
         config = uvicorn.Config(
             app,
             loop="uvloop",
@@ -81,7 +81,7 @@ def run_server(settings: Settings, greeting: Greeting) -> None:
             timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=_STREAMS_END_S,
         )
-        url = f"http://{host}:{port}/mcp"
+        url = url_at(host, port)
         lines = greeting(database, settings, url)
 
         def ready() -> None:

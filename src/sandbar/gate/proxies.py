@@ -1,4 +1,4 @@
-"""Whose address counts: the peer's, or behind a proxy that we trust, the one that it tells us of."""
+"""Whose address counts: the peer's, or the one that a proxy which we trust tells us of."""
 
 from __future__ import annotations
 
