@@ -23,8 +23,8 @@ Limit: TypeAlias = Annotated[
     Meta(ge=1, le=LIMIT_MAX, description=f"per page, 1 to {LIMIT_MAX}"),
 ]
 Cursor: TypeAlias = Annotated[str | None, Meta(description="of the last page")]
-Reason: TypeAlias = Annotated[str | None, Meta(description="why, kept in history")]
-IdempotencyKey: TypeAlias = Annotated[str | None, Meta(description="makes a retry safe")]
+Reason: TypeAlias = Annotated[str | None, Meta(description="why, for history")]
+IdempotencyKey: TypeAlias = Annotated[str | None, Meta(description="for safe retries")]
 
 ENTITY_ALIASES = {"id": "entity", "ident": "entity", "entity-id": "entity"}
 SLOT_ALIASES = {"slots": "attributes"}
