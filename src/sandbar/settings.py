@@ -9,21 +9,59 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
+from difflib import get_close_matches
+from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import inspect
 
 from sandbar.errors import Incorrect
 from sandbar.model import SchemaBounds
 
 _PREFIX = "SANDBAR_"
 _FILE = "SANDBAR_SETTINGS"
+_OTHERS = {_FILE, "SANDBAR_TOKEN"}  # the second one is for clients
+_ALIKE = 0.88  # how much, of a variable and a setting, makes the one a typing error of the other
+_POSTGRES = ("postgresql://", "postgres://")
+_SECRET = ("database", "password")  # such values are not shown
+_OPTIONS = {  # those that are not called like their setting
+    "packs": "--pack",
+    "allowed_hosts": "--allowed-host",
+    "trusted_proxies": "--trusted-proxy",
+}
+_WANTED = {  # what a type does not say
+    "database": "a file, or an address that begins with postgresql://",
+    "public_url": "a URL that begins with https:// and names a host",
+    "trusted_proxies": "addresses or networks, such as 10.0.0.7 or 10.0.0.0/24",
+    "key_prefix": "sk- and words of small letters and digits that end in -, such as sk-shop-",
+}
+_PLACES = (
+    "settings are options, SANDBAR_… variables or keys of the file SANDBAR_SETTINGS names;"
+    " see docs/command-line.md"
+)
+_NAMED = "SANDBAR_SETTINGS names a file in TOML"
 
 ToolListing = Literal["default", "core", "full", "classes", "all"]
 Most = Annotated[int, msgspec.Meta(ge=1)]
 LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+class _Given(NamedTuple):
+    """A value, and where it was given."""
+
+    where: str
+    value: Any
+
+
+class _Finding(NamedTuple):
+    """Where something is wrong, what, and what to do."""
+
+    where: str
+    message: str
+    hint: str | None
 
 
 class Settings(
@@ -38,6 +76,7 @@ class Settings(
     packs: tuple[str, ...] = ()
     public_url: str | None = None
     allowed_hosts: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()  # addresses or networks
     tools: ToolListing = "default"
     log_level: LogLevel = "info"
     key_prefix: Annotated[str, msgspec.Meta(pattern=r"^sk-([a-z0-9]+-)*$")] = "sk-sand-"
@@ -54,7 +93,7 @@ class Settings(
     @property
     def is_postgres(self) -> bool:
         """Whether the database is a URL and not a file."""
-        return self.database.startswith(("postgresql://", "postgres://"))
+        return self.database.startswith(_POSTGRES)
 
     @property
     def schema_bounds(self) -> SchemaBounds:
@@ -68,18 +107,32 @@ class Settings(
     ) -> Settings:
         """What is given (None: not given), completed from the environment and the file."""
         variables = os.environ if environment is None else environment
-        found = _from_file(variables.get(_FILE)) | _from_variables(variables)
-        # The program's own defaults are no wish: an empty list is an option that was not used.
-        wishes = {_key(name): value for name, value in given.items() if value not in (None, ())}
-        try:
-            settings = msgspec.convert(found | wishes, type=cls, strict=False)
-        except msgspec.ValidationError as error:
-            raise _invalid(str(error)) from error
-        _check_public_url(settings.public_url)
-        if "://" in settings.database and not settings.is_postgres:
-            # Not as a file: its name, and so a password in it, would be shown here and there.
-            raise _invalid("the database is a file, or an address that begins with postgresql://")
-        return settings
+        findings: list[_Finding] = []
+        found = _from_file(variables.get(_FILE), findings) | _from_variables(variables, findings)
+        for name, value in given.items():
+            # The program's own defaults are no wish: an empty list is an option that was not used.
+            if value not in (None, ()):
+                found[_key(name)] = _Given(_OPTIONS.get(name, f"--{_key(name)}"), value)
+        settings: dict[str, Any] = {}
+        for field in msgspec.structs.fields(cls):
+            if (one := found.get(_key(field.name))) is not None:
+                try:
+                    settings[field.name] = msgspec.convert(one.value, field.type, strict=False)
+                    _check(field.name, settings[field.name])
+                except ValueError:  # and so what msgspec raises
+                    findings.append(_finding_of(field, one))
+        if findings:
+            raise _invalid(findings)
+        return cls(**settings)
+
+
+def unknown_variables(environment: Mapping[str, str] | None = None) -> list[str]:
+    """Variables that look like ours and set nothing; the misspelt ones are refused already."""
+    variables = os.environ if environment is None else environment
+    ours = {_PREFIX + field.name.upper() for field in msgspec.structs.fields(Settings)}
+    return sorted(
+        name for name in variables if name.startswith(_PREFIX) and name not in ours | _OTHERS
+    )
 
 
 def state_folder(environment: Mapping[str, str] | None = None) -> Path:
@@ -94,45 +147,85 @@ def _key(name: str) -> str:
     return name.replace("_", "-")
 
 
-def _from_variables(variables: Mapping[str, str]) -> dict[str, Any]:
+def _from_variables(variables: Mapping[str, str], findings: list[_Finding]) -> dict[str, _Given]:
     """The settings that the environment holds; a variable that is empty counts as unset."""
-    found: dict[str, Any] = {}
-    for field in msgspec.structs.fields(Settings):
-        text = variables.get(_PREFIX + field.name.upper(), "")
-        if text:
+    found: dict[str, _Given] = {}
+    fields = {_PREFIX + field.name.upper(): field for field in msgspec.structs.fields(Settings)}
+    for variable, field in fields.items():
+        if text := variables.get(variable, ""):
             is_list = field.default == ()
-            found[_key(field.name)] = [p for p in text.split(",") if p] if is_list else text
+            value = [part for part in text.split(",") if part] if is_list else text
+            found[_key(field.name)] = _Given(variable, value)
+    # Others may have reasons for such names, Kubernetes for one; a typing error has none.
+    findings += [
+        _Finding(variable, "there is no such setting", f"is {meant[0]} meant?")
+        for variable in unknown_variables(variables)
+        if (meant := get_close_matches(variable, [*fields, _FILE], 1, _ALIKE))
+    ]
     return found
 
 
-def _from_file(path: str | None) -> dict[str, Any]:
+def _from_file(path: str | None, findings: list[_Finding]) -> dict[str, _Given]:
     if not path:
         return {}
     try:
         with open(path, "rb") as file:
-            return tomllib.load(file)
+            read = tomllib.load(file)
     except OSError as error:
-        raise _invalid(f"{path} cannot be read: {error.strerror}") from error
+        findings.append(_Finding(path, f"it cannot be read: {error.strerror}", _NAMED))
+        return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise _invalid(f"{path} is not TOML: {error}") from error
+        findings.append(_Finding(path, f"it is not TOML: {error}", _NAMED))
+        return {}
+    keys = [_key(field.name) for field in msgspec.structs.fields(Settings)]
+    for key in (one for one in read if one not in keys):
+        meant = get_close_matches(key, keys, 1)
+        hint = f"is {meant[0]} meant?" if meant else f"there are {', '.join(keys)}"
+        findings.append(_Finding(f"{key} in {path}", "there is no such setting", hint))
+    return {key: _Given(f"{key} in {path}", read[key]) for key in keys if key in read}
 
 
-def _check_public_url(url: str | None) -> None:
-    if url is None:
-        return
-    try:
-        parts = urlsplit(url)
-        is_sound = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        is_sound = False
-    if not is_sound:
-        raise _invalid(f"the public URL must begin with https:// and name a host, not {url!r}")
+def _check(name: str, value: Any) -> None:
+    """Raise ValueError if something is wrong that its type does not say."""
+    if name == "public_url":
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError
+    elif name == "trusted_proxies":
+        for one in value:
+            ip_network(one, strict=False)
+    elif name == "database" and "://" in value and not value.startswith(_POSTGRES):
+        # Not as a file: its name, and so a password in it, would be shown here and there.
+        raise ValueError
 
 
-def _invalid(message: str) -> Incorrect:
+def _finding_of(field: msgspec.structs.FieldInfo, given: _Given) -> _Finding:
+    shown = "" if field.name in _SECRET else f", not {given.value!r}"
+    return _Finding(given.where, f"it must be {_wanted(field)}{shown}", None)
+
+
+def _wanted(field: msgspec.structs.FieldInfo) -> str:
+    if field.name in _WANTED:
+        return _WANTED[field.name]
+    kind = inspect.type_info(field.type)
+    if isinstance(kind, inspect.LiteralType):
+        *most, last = get_args(field.type)  # msgspec sorts them
+        return f"{', '.join(most)} or {last}"
+    if isinstance(kind, inspect.IntType):
+        return f"a number from {kind.ge} to {kind.le}"
+    return "a list of texts" if isinstance(kind, inspect.VarTupleType) else "a text"
+
+
+def _invalid(findings: list[_Finding]) -> Incorrect:
+    if len(findings) == 1:
+        where, message, hint = findings[0]
+        return Incorrect(
+            "settings.invalid", f"a setting is wrong: {where}: {message}", hint=hint or _PLACES
+        )
+    listed = [{"at": where, "message": message, "hint": hint} for where, message, hint in findings]
     return Incorrect(
         "settings.invalid",
-        f"a setting is wrong: {message}",
-        hint="settings are options, SANDBAR_… variables or keys of the file SANDBAR_SETTINGS names;"
-        " see docs/command-line.md",
+        f"{len(findings)} settings are wrong",
+        hint=_PLACES,
+        data={"findings": listed},
     )

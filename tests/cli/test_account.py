@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 from sandbar.access import Caller, Houses, sign_in
@@ -136,6 +137,16 @@ def test_whoever_revokes_the_owner_is_told_the_way_back(tmp_path: Path) -> None:
 def test_how_often_a_key_may_ask_is_said_where_it_is_shown(tmp_path: Path) -> None:
     assert "60 requests a minute" in run_well_here("account", "add", "one", cwd=tmp_path)
     assert "60 requests a minute" in run_well_here("key", "mint", "k", cwd=tmp_path)
+    for words in (("account", "add", "three"), ("key", "mint", "it's")):
+        told = run_well_here(*words, "--workspace", "main", cwd=tmp_path)
+        found = re.search(r"^    sandbar (call entity\.update .*)$", told, re.MULTILINE)
+        token = MINTED.search(told)
+        assert found is not None
+        assert token is not None
+        run_well_here(*shlex.split(found[1]), cwd=tmp_path)
+        limit = caller_of(tmp_path / "sandbar.db", token[1]).limit
+        assert limit is not None
+        assert limit.per_minute == 600
     said = run_well_here(
         "account", "add", "two", "--rate-limit", "600", "--burst", "9", cwd=tmp_path
     )

@@ -106,6 +106,15 @@ def test_it_works_beside_a_server(shop: Path) -> None:
         assert call(shop, "entity.query", "class=zorp/Footwear", "limit=1")
 
 
+def test_in_a_wrong_folder_it_makes_nothing(tmp_path: Path) -> None:
+    answer = run_here("call", "schema.classes", cwd=tmp_path)
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert "store.no-database" in answer.stderr
+    assert str(tmp_path / "sandbar.db") in answer.stderr
+    assert "sandbar pack add" in answer.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 # --- what others have to do --------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ import re
 import tomllib
 from pathlib import Path
 
+import sandbar
 from tests.cli.program import Running, serving
 from tests.cli.test_serve import post
 
@@ -32,6 +33,21 @@ def test_the_key_works_now_and_after_a_restart(tmp_path: Path) -> None:
             assert running.stop()
     assert keys[0] == keys[1], "what was connected once stays connected"
     assert (tmp_path / ".demo" / "key").stat().st_mode & 0o777 == 0o600
+
+
+def test_its_key_has_no_limit(tmp_path: Path) -> None:
+    with serving(cwd=tmp_path, command="demo-server") as running:
+        told = told_by(running)
+    assert "as often as it likes" in told
+    database = tmp_path / ".demo" / "sandbar.db"
+    with sandbar.open(database) as db:  # as an earlier version left it
+        account = {"auth/service-name": "service/demo"}
+        assert db.get(account).get("auth/rate-limit") == 0
+        db.update(account, {"auth/rate-limit": None})
+    with serving(cwd=tmp_path, command="demo-server") as running:
+        key = KEY.search(told_by(running))
+        assert key is not None
+        assert all(post(running.url, key[1], "ping")["result"] == {} for _ in range(70))
 
 
 def test_a_lost_key_is_replaced(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import socket
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import apsw
 
@@ -86,14 +87,39 @@ def test_a_taken_port_is_a_warning(tmp_path: Path) -> None:
     assert (answer.returncode, verdicts(answer)["port"]) == (0, "warn")
 
 
+def test_a_port_of_its_own_server_is_no_other_program_s(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    with serving("--host", "0.0.0.0", cwd=tmp_path) as running:
+        port = str(urlsplit(running.url).port)
+        for host in ("127.0.0.1", "0.0.0.0"):
+            answer = run_here("doctor", "--host", host, "--port", port, cwd=tmp_path)
+            assert verdicts(answer)["port"] == "ok"
+            assert f"the server of this database answers at {port}" in answer.stdout
+            assert "http://0.0.0.0" not in answer.stdout
+        run_well_here("key", "mint", "--name", "x", cwd=tmp_path / "other")
+        other = run_here("doctor", "--port", port, cwd=tmp_path / "other")
+    assert verdicts(other)["port"] == "warn"
+    assert "the Sandbar server of another database" in other.stdout
+
+
+def test_it_names_variables_that_set_nothing(tmp_path: Path) -> None:
+    answer = run_here("doctor", "--port", "0", cwd=tmp_path, env={"SANDBAR_DB": "x"})
+    assert verdicts(answer)["settings"] == "warn"
+    assert "SANDBAR_DB sets nothing" in answer.stdout
+
+
 def test_packs_are_listed_and_added(tmp_path: Path) -> None:
     listed = run_well_here("pack", "list", cwd=tmp_path)
     assert "zorp" in listed
     assert not re.search(r"^zorp.*\byes\b", listed, re.MULTILINE)
     assert list(tmp_path.iterdir()) == [], "a list must make nothing"
     first = run_well_here("pack", "add", "zorp", cwd=tmp_path)
-    assert re.fullmatch(r"zorp: \d+ definitions, (\d+) entities, \1 of them new\n", first)
-    assert "0 of them new" in run_well_here("pack", "add", "zorp", cwd=tmp_path)
+    added = r"zorp: \d+ definitions, \d+ entities, \d+ prompts, 1 workflow added\n"
+    assert re.fullmatch(added, first)
+    again = run_well_here("pack", "add", "zorp", "memory", cwd=tmp_path)
+    assert re.fullmatch(
+        r"zorp: already there, nothing to do\nmemory: \d+ definitions, \d+ prompts added\n", again
+    )
     assert re.search(r"^zorp.*\byes\b", run_well_here("pack", "list", cwd=tmp_path), re.MULTILINE)
     with sandbar.open(tmp_path / "sandbar.db") as db:
         assert db.query("zorp/Footwear", limit=1).items
@@ -103,5 +129,10 @@ def test_a_pack_s_folder_is_added_by_its_path(tmp_path: Path) -> None:
     folder = tmp_path / "garden"
     folder.mkdir()
     (folder / "pack.json").write_text('{"name": "garden", "title": "A garden"}')
-    run_well_here("pack", "add", "zorp", "./garden", cwd=tmp_path)
+    told = run_well_here("pack", "add", "zorp", "./garden", cwd=tmp_path)
+    assert "garden: added; it brings no data\n" in told
+    schema = {"properties": {"bed/name": {"dt/range": "db.type/string"}}, "classes": {}}
+    (folder / "schema.json").write_text(json.dumps(schema))
+    told = run_well_here("pack", "add", "./garden", cwd=tmp_path)
+    assert told == "garden: brought up to date, 1 new or changed of 1 definition\n"
     assert re.search(r"^garden\s+A garden\s+yes", run_well_here("pack", "list", cwd=tmp_path), re.M)

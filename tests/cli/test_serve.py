@@ -155,6 +155,9 @@ def test_other_addresses_and_workspaces(tmp_path: Path) -> None:
         told = running.wait_for(re.compile(r"Ctrl-C")).string
     assert "sandbar account add NAME --database s.db --workspace shop" in told
     assert "put TLS in front" in told
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", running.url)
+    assert f"--url {running.url}" in told
+    assert "--allowed-host NAME" in told
     with serving("--public-url", "https://s.example", cwd=tmp_path) as running:
         told = running.wait_for(re.compile(r"Ctrl-C")).string
     assert "--url https://s.example/mcp" in told

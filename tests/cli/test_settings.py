@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbar.errors import Incorrect
-from sandbar.settings import Settings
+from sandbar.settings import Settings, unknown_variables
 from tests.cli.program import run
 
 SOURCE = Path(__file__).parents[2] / "src" / "sandbar"
@@ -62,6 +62,67 @@ def test_a_wrong_file_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(Incorrect) as caught:
         Settings.from_environment({"SANDBAR_SETTINGS": str(file)})
     assert caught.value.code == "settings.invalid"
+
+
+def findings(variables: dict[str, str], **given: Any) -> dict[str, str]:
+    """Where something is wrong, and what is said of it."""
+    with pytest.raises(Incorrect) as caught:
+        Settings.from_environment(variables, **given)
+    problem = caught.value
+    listed = problem.data.get("findings")
+    if listed is None:
+        _, where, message = problem.message.split(": ", 2)
+        listed = [{"at": where, "message": message, "hint": problem.hint}]
+    return {one["at"]: f"{one['message']}; {one['hint']}" for one in listed}
+
+
+@pytest.mark.parametrize(
+    ("variables", "where", "told"),
+    [
+        ({"SANDBAR_LOG_LEVEL": "loud"}, "SANDBAR_LOG_LEVEL", "debug, info, warning or error"),
+        ({"SANDBAR_TOOLS": "few"}, "SANDBAR_TOOLS", "default, core, full, classes or all"),
+        ({"SANDBAR_PORT": "99999"}, "SANDBAR_PORT", "from 0 to 65535, not '99999'"),
+        ({"SANDBAR_DATABSE": "x.db"}, "SANDBAR_DATABSE", "is SANDBAR_DATABASE meant?"),
+        ({"SANDBAR_PACK": "zorp"}, "SANDBAR_PACK", "is SANDBAR_PACKS meant?"),
+        ({"SANDBAR_SETTING": "x"}, "SANDBAR_SETTING", "is SANDBAR_SETTINGS meant?"),
+        ({"SANDBAR_TRUSTED_PROXIES": "me"}, "SANDBAR_TRUSTED_PROXIES", "10.0.0.0/24"),
+        ({"SANDBAR_SETTINGS": "/no/such.toml"}, "/no/such.toml", "cannot be read"),
+    ],
+)
+def test_a_finding_says_where_and_what_is_right(
+    variables: dict[str, str], where: str, told: str
+) -> None:
+    found = findings(variables)
+    assert list(found) == [where]
+    assert told in found[where]
+
+
+def test_all_findings_come_at_once_with_where_each_was_set(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text('databse = "x"\nlog-level = "loud"\nport = "x"\npacks = "zorp"\nzzz = 1\n')
+    variables = {"SANDBAR_SETTINGS": str(file), "SANDBAR_PORT": "y"}
+    found = findings(variables, tools="few", packs=("zorp",))
+    assert set(found) == {
+        f"databse in {file}",
+        f"zzz in {file}",
+        f"log-level in {file}",
+        "SANDBAR_PORT",
+        "--tools",
+    }
+    assert "is database meant?" in found[f"databse in {file}"]
+    assert "log-level" in found[f"zzz in {file}"]
+
+
+def test_a_wrong_address_of_a_database_is_not_shown() -> None:
+    found = findings({"SANDBAR_DATABASE": "mysql://me:hidden@db"})
+    assert "postgresql://" in found["SANDBAR_DATABASE"]
+    assert "hidden" not in str(found)
+
+
+def test_variables_of_others_are_left_alone() -> None:
+    variables = {"SANDBAR_SERVICE_HOST": "10.0.0.1", "SANDBAR_TOKEN": "t", "SANDBAR_DB": "x"}
+    assert Settings.from_environment(variables) == Settings()
+    assert unknown_variables(variables) == ["SANDBAR_DB", "SANDBAR_SERVICE_HOST"]
 
 
 def test_commands_read_the_database_from_the_environment(tmp_path: Path) -> None:

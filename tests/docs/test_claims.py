@@ -8,15 +8,19 @@ import inspect
 import re
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import sandbar
 from sandbar.errors import Problem
+from sandbar.gate.capacity import Capacity
 from sandbar.model.core import CORE
 from sandbar.model.filters import COMPARISONS
 from sandbar.model.introspection import Introspection
 from sandbar.model.values import VALUE_TYPES
+from sandbar.settings import ToolListing
+from sandbar.verbs import base_catalogue
 from tests.docs.codes import Codes, Unreadable, collect, source_codes
 from tests.docs.pages import ROOT, Page, all_pages, broken_links, page, write_files
 
@@ -86,6 +90,29 @@ raise Incorrect(problem.code, "passed on")
 def test_every_category_is_explained() -> None:
     text = page("errors").text
     assert [kind.__name__ for kind in Problem.__subclasses__() if kind.__name__ not in text] == []
+
+
+# --- mcp.md --------------------------------------------------------------------------------------
+
+
+def test_the_lists_of_tools_are_those_of_the_page() -> None:
+    core = sum(verb.is_core for verb in base_catalogue())
+    listed = {row[0].strip("`"): row[1] for row in page("mcp").rows("`?tools=`")}
+    assert set(listed) == {"(nothing)", *get_args(ToolListing)} - {"default"}
+    assert f"the {core} verbs" in listed["core"]
+    assert f"`?tools=core` ({core} verbs" in page("connect").text
+    assert "the same as by default" in listed["full"]  # which tests/mcp/test_lists.py holds it to
+
+
+def test_the_shares_of_connections_are_those_of_the_page() -> None:
+    capacity = Capacity()
+    limits = {row[0]: row[1] for row in page("mcp").rows("Limit")}
+    assert number(limits["open connections"]) == capacity.connections_max
+    address = "connections of one address that have not signed in"
+    assert number(limits[address]) == capacity.address_max
+    assert number(limits["requests and streams that one key has open"]) == capacity.key_max
+    workspace = "requests and streams that one workspace has open"
+    assert number(limits[workspace]) == capacity.workspace_max
 
 
 # --- library.md --------------------------------------------------------------------------------

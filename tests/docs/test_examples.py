@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,20 @@ def test_the_json_of_a_page_parses(page: Page) -> None:
     for block in page.blocks:
         if block.language == "json":
             json.loads(block.text)
+
+
+def test_the_example_of_the_readme_prints_the_same_when_it_is_run_again(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (readme,) = (page for page in PAGES if page.name == "README.md")
+    printed = []
+    for _ in range(3):
+        run_page(readme)
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1] == printed[2]
+    promised = re.findall(r"^print\(.*\) +# (.+)$", readme.text, re.MULTILINE)
+    assert promised == ["spring sale", "329.5"]
+    assert printed[0].splitlines()[1:3] == promised
 
 
 def test_the_pages_show_something() -> None:

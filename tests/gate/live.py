@@ -14,6 +14,7 @@ import msgspec
 import uvicorn
 
 from sandbar.gate.asgi import App, Receive, Scope, Send
+from sandbar.gate.capacity import Capacity
 from sandbar.gate.connections import Connection
 
 _START_S_MAX = 10
@@ -34,15 +35,16 @@ def serving(
     app: App,
     http: type[asyncio.Protocol] | str = Connection,
     *,
-    connections_max: int | None = None,
+    capacity: Capacity | None = None,
     keep_alive_s: int = 5,
 ) -> Iterator[int]:
     """The port of a running server; `http="httptools"` is uvicorn without our limits."""
+    if capacity is not None:
+        http = type("Bounded", (Connection,), {"capacity": capacity})
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
         app,
         http=http,
-        limit_concurrency=connections_max,
         timeout_keep_alive=keep_alive_s,
         log_level="critical",
         lifespan="off",

@@ -1,4 +1,4 @@
-"""Connections over real sockets: heads, slowness, numbers, targets, and HTTP/1.0.
+"""Connections over real sockets: heads, slowness, lines, targets, and HTTP/1.0.
 
 Most limits have a control: uvicorn's own protocol, which does not have it.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
@@ -138,23 +137,6 @@ def test_trailers_are_no_headers(port: int, unlimited: int) -> None:
 
 
 # --- numbers -------------------------------------------------------------------------------------
-
-
-def test_one_connection_too_many_is_sent_away_and_the_others_are_served() -> None:
-    with serving(echo, connections_max=3) as port, ExitStack() as stack:
-        inside = [stack.enter_context(opened(port)) for _ in range(3)]
-        for connection in inside:
-            connection.sendall(WHOLE)
-            assert connection.recv(4096).split()[1] == b"200"
-        for _ in range(5):
-            refused = told(port, b"")
-            assert refused.split()[1] == b"503"
-            assert b"gate.connections" in refused
-        inside[0].sendall(WHOLE)
-        assert inside[0].recv(4096).split()[1] == b"200"
-        inside.pop().close()
-        time.sleep(0.1)
-        assert is_served(port)
 
 
 def test_requests_wait_in_line_up_to_a_number(port: int) -> None:

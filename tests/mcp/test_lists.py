@@ -152,13 +152,24 @@ def test_lists_keep_their_budget(
         assert max(of_all) - min(of_all) <= 2_000, (listing, of_all)
 
 
+def test_full_is_the_same_list_with_more_of_each_tool(served: Served) -> None:
+    usual, full = (all_tools(served, f"?tools={listing}")[0] for listing in ("default", "full"))
+    assert [tool["name"] for tool in full] == [tool["name"] for tool in usual]
+    for tool, more in zip(usual, full, strict=True):
+        assert "outputSchema" not in tool
+        assert "outputSchema" in more
+        examples = more["inputSchema"].pop("examples", [])
+        assert {**more, "outputSchema": None} == {**tool, "outputSchema": None}
+        assert all(isinstance(example, dict) for example in examples)
+
+
 _WRITING = {"sandbar.entity.create", "sandbar.entity.transact"}
 
 
 def test_a_reader_sees_no_writing_verbs(served: Served) -> None:
     """Whoever has listed before, in the same generation and spelling."""
     for role in ("admin", "reader", "writer", "reader", "admin"):
-        tools = served.post("tools/list", role=role, query="?tools=full&names=seed")["result"][
+        tools = served.post("tools/list", role=role, query="?tools=all&names=seed")["result"][
             "tools"
         ]
         names = {tool["name"] for tool in tools}

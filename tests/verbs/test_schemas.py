@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import jsonschema
 import msgspec
 import pytest
 from msgspec import Meta
 
+from sandbar.model import Operation
 from sandbar.verbs import (
     Arguments,
     Content,
@@ -223,6 +224,30 @@ def test_every_write_takes_a_reason_and_a_key_and_every_list_is_paged() -> None:
         answers = output_schema(verb)
         assert answers is not None
         assert ("cursor" in keys) == ("cursor" in answers["properties"]), verb.name
+
+
+def told_of(verb: str, argument: str) -> str:
+    """What a model is told of an argument."""
+    found = next(one for one in VERBS if one.name == verb)
+    return str(input_schema(found)["properties"][argument]["description"])
+
+
+def test_a_model_is_told_of_all_that_it_may_write() -> None:
+    told = told_of("entity.transact", "operations")
+    for operation in get_args(Operation):
+        name = f'"{operation.__struct_config__.tag}"'
+        part = told.partition(name)[2].partition(";")[0]
+        fields = {one.encode_name for one in msgspec.structs.fields(operation)} - {"id"}
+        before = {"entity", "expect"} if "expect" in fields else set()
+        assert fields - before <= set(re.findall(r"[a-z]+", part)), name
+        assert not before or "with entity and expect" in told.partition(name)[0], name
+    rules = {"dt/one-of", "dt/pattern", "dt/min", "dt/max", "dt/default", "dt/required?"}
+    assert rules <= set(re.findall(r"[a-z]+/[a-z?-]+", told_of("schema.define", "properties")))
+    (define,) = (verb for verb in VERBS if verb.name == "workflow.define")
+    states = input_schema(define)["properties"]["spec"]["properties"]["states"]
+    told = states["description"]
+    assert "after: {seconds, transition}" in told
+    assert "input: {message, schema, accept, decline" in told
 
 
 def test_the_list_is_small() -> None:

@@ -60,6 +60,7 @@ def add(
     from rich.console import Console
 
     from sandbar.access import add_account, add_user
+    from sandbar.cli.next_steps import of_same_database
 
     if person and api_key is not None:
         raise typer.BadParameter("a person has no key of their own choice; see sandbar key mint")
@@ -88,7 +89,9 @@ def add(
         return
     console.print(f"{made.account.name} may sign in as {role}.")
     if made.is_minted:
-        console.print(minted_pace(rate_limit, burst))
+        key = made.account.name.partition("/")[2]
+        for line in minted_pace(key, rate_limit, burst, of_same_database(settings)):
+            console.print(line)
     console.print("Its key, shown only now:" if made.is_minted else "Its token:")
     console.print(f"    export SANDBAR_TOKEN={shlex.quote(made.token)}")
     console.print("Send it as `Authorization: Bearer $SANDBAR_TOKEN`; `sandbar connect` shows how.")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandbar.cli.calling import existing, opened, settings_of, workspaces_in
-from sandbar.cli.options import DatabaseOption, WorkspaceOption
+from sandbar.cli.calling import existing, settings_of
+from sandbar.cli.options import ExistingDatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
     from sandbar.database import Database
@@ -35,7 +35,7 @@ def call(
             show_default=False,
         ),
     ] = None,
-    database: DatabaseOption = None,
+    database: ExistingDatabaseOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Call a verb and print its answer as JSON.
@@ -48,9 +48,7 @@ def call(
     settings = settings_of(database, workspace)
     given = _object(json)
     texts, values = _split(arguments or [])
-    # A new database begins with the usual workspace, and any other is made by its own command.
-    is_new = workspace is None and not workspaces_in(settings)
-    with opened(settings) if is_new else existing(settings) as db:
+    with existing(settings) as db:
         catalogue = db.offer.catalogue
         given |= {key: _read(catalogue, verb, key, text) for key, text in texts.items()}
         caller = local_caller(db.workspace_name)

@@ -34,9 +34,10 @@ def existing(settings: Settings) -> Database:
     if names is None:
         raise NotFound(
             "store.no-database",
-            f"there is no database at {settings.database}",
-            hint="look at --database or SANDBAR_DATABASE; `sandbar serve`, `sandbar key mint` and"
-            " `sandbar pack add` make one, and so does `sandbar project import --apply`",
+            f"there is no database at {Path(settings.database).absolute()}",
+            hint="go to its folder, or name it with --database or SANDBAR_DATABASE; to make a new"
+            " one: `sandbar serve`, `sandbar key mint --name NAME`, `sandbar pack add NAME` or"
+            " `sandbar project import --apply`",
         )
     if settings.workspace not in names:
         raise NotFound(

@@ -17,11 +17,12 @@ from typing import Literal, NamedTuple
 from sandbar import clock
 from sandbar.access import entity_count
 from sandbar.cli.counts import counted
+from sandbar.cli.listeners import is_listening, is_sandbar
 from sandbar.cli.next_steps import has_account
 from sandbar.cli.ports import take_port
 from sandbar.database import Database, examine_database, open_database
 from sandbar.errors import NotFound, Problem, Unavailable
-from sandbar.settings import Settings
+from sandbar.settings import Settings, unknown_variables
 
 _SYNCS = 20
 _SLOW_SYNC_MS = 50
@@ -52,6 +53,9 @@ def examine(settings: Settings) -> Iterator[Check]:
             advice = "`sandbar serve`, `sandbar key mint` and `sandbar pack add` make it"
             yield Check("warn", "database", f"{settings.database} does not exist yet", advice)
     yield _port(settings)
+    for variable in unknown_variables():
+        advice = "docs/command-line.md lists the variables that do"
+        yield Check("warn", "settings", f"{variable} sets nothing", advice)
 
 
 def _sqlite_version() -> str:
@@ -180,11 +184,35 @@ def _port(settings: Settings) -> Check:
     try:
         take_port(settings.host, settings.port).close()
     except Unavailable as problem:
-        # No fault of the database: perhaps it is its server that listens there.
-        return Check("warn", "port", problem.message, problem.hint)
+        return _who_listens(settings) or Check("warn", "port", problem.message, problem.hint)
     except Problem as problem:
         return _failed("port", problem)
     return Check("ok", "port", f"{settings.port} on {settings.host} is free")
+
+
+def _who_listens(settings: Settings) -> Check | None:
+    """Whose server has the port; None: it is another program."""
+    if not is_sandbar(settings.host, settings.port):
+        return None
+    where = f"{settings.port} on {settings.host}"
+    if settings.is_postgres:
+        return Check("ok", "port", f"a Sandbar server answers at {where}")
+    if _is_own(settings):
+        return Check("ok", "port", f"the server of this database answers at {where}")
+    advice = f"choose another port for this one, such as --port {settings.port + 1}"
+    return Check(
+        "warn", "port", f"the Sandbar server of another database answers at {where}", advice
+    )
+
+
+def _is_own(settings: Settings) -> bool:
+    if not Path(settings.database).exists():
+        return False
+    try:
+        pid = examine_database(settings.database, settings.workspace).server_pid
+    except Problem:
+        return False  # which has been said
+    return pid is not None and is_listening(pid, settings.port)
 
 
 def _failed(name: str, problem: Problem) -> Check:

@@ -124,10 +124,11 @@ def print_snippets(snippets: Iterable[Snippet]) -> None:
 
 def default_url(settings: Settings) -> str:
     """The URL of a server with these settings."""
+    from sandbar.cli.ports import url_at
+
     if settings.public_url:
         return f"{settings.public_url.rstrip('/')}/mcp"
-    host = "127.0.0.1" if settings.host in ("0.0.0.0", "::") else settings.host
-    return f"http://{f'[{host}]' if ':' in host else host}:{settings.port}/mcp"
+    return url_at(settings.host, settings.port)
 
 
 def _as_printed(client: Client, url: str | None, token: str | None) -> list[Snippet]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from sandbar.access import Key
+    from sandbar.settings import Settings
 
 key_app = typer.Typer(
     no_args_is_help=True, help="Keys: what people and programs sign in with, and how far."
@@ -123,7 +124,7 @@ def mint_one(
     settings = settings_of(database, workspace)
     with opened(settings) as db:
         minted = call_verb(db, "key.mint", arguments | {"prefix": settings.key_prefix})
-    _print_minted(minted.key, minted.token, "is minted")
+    _print_minted(minted.key, minted.token, "is minted", settings)
 
 
 @key_app.command("list")
@@ -176,7 +177,8 @@ def rotate_one(
     with existing(settings) as db:
         arguments = {"name": name, "prefix": settings.key_prefix}
         minted = call_verb(db, "key.rotate", arguments)
-    _print_minted(minted.key, minted.token, "has a new secret; the old one counts no more")
+    what = "has a new secret; the old one counts no more"
+    _print_minted(minted.key, minted.token, what, settings)
 
 
 @key_app.command("revoke")
@@ -235,15 +237,18 @@ def _minute(instant: str | None) -> str:
     return (instant or "")[:16].replace("T", " ")
 
 
-def _print_minted(key: Key, token: str, what: str) -> None:
+def _print_minted(key: Key, token: str, what: str, settings: Settings) -> None:
     import shlex
 
     from rich.console import Console
     from rich.text import Text
 
+    from sandbar.cli.next_steps import of_same_database
+
     console = Console(highlight=False, soft_wrap=True)
     console.print(Text(f"The key {key.name} of {key.owner} {what}. It may: {may_of(key)}."))
-    console.print(minted_pace(key.rate_limit, key.burst))
+    for line in minted_pace(key.name, key.rate_limit, key.burst, of_same_database(settings)):
+        console.print(Text(line))
     if key.expires_at is not None:
         console.print(Text(f"It expires at {key.expires_at}."))
     console.print("It is shown only now:")

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sandbar.cli.connect import Client, snippets_for
-from sandbar.cli.limits import minted_pace
+from sandbar.cli.ports import is_everywhere
 from sandbar.database import Database
 from sandbar.errors import NotFound
 from sandbar.packs import PackEndpoint, known_endpoints, loaded_packs
@@ -25,7 +25,7 @@ _CLIENTS = {
 
 def where_to_go(database: Database, settings: Settings, url: str) -> list[Text]:
     """The commands that come next."""
-    where = _of_same_database(settings)
+    where = of_same_database(settings)
     reached = f"{settings.public_url.rstrip('/')}/mcp" if settings.public_url else url
     lines = [
         Text(
@@ -43,6 +43,13 @@ def where_to_go(database: Database, settings: Settings, url: str) -> list[Text]:
         lines.append(Text(f"The tools of {pack} alone ({endpoint.title}): {own}"))
         lines.append(Text(f"  sandbar connect claude-code --pack {pack} --url {own}", "cyan"))
     if settings.public_url is None and not _is_loopback(settings.host):
+        if is_everywhere(settings.host) and not settings.allowed_hosts:
+            lines.append(
+                Text(
+                    "It listens on every address of this machine. Other machines name one of them"
+                    " in the URL: allow that name with --allowed-host NAME."
+                )
+            )
         lines.append(
             Text("Keys travel in the clear: put TLS in front (docs/connect.md).", "yellow")
         )
@@ -52,7 +59,7 @@ def where_to_go(database: Database, settings: Settings, url: str) -> list[Text]:
 def demo_greeting(settings: Settings, url: str, token: str) -> list[Text]:
     """The key of the demo, and what to paste into each client."""
     lines = [Text(f"MCP URL  {url}", "bold"), Text(f"Key      {token}", "bold")]
-    lines.append(Text(minted_pace(None, None), "dim"))
+    lines.append(Text("It may ask as often as it likes.", "dim"))
     for client, name in _CLIENTS.items():
         (snippet, *_) = snippets_for(client, url, token, settings)
         lines += [Text(""), Text(f"{name}, {snippet.where}:", "bold blue"), Text(snippet.text)]
@@ -91,7 +98,7 @@ def _endpoints(database: Database) -> list[tuple[str, PackEndpoint]]:
     return [(pack, endpoint) for pack, endpoint in known_endpoints() if pack in loaded]
 
 
-def _of_same_database(settings: Settings) -> str:
+def of_same_database(settings: Settings) -> str:
     """The options that lead another command to the same workspace."""
     default = Settings()
     words = ""

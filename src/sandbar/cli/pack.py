@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sandbar.cli.calling import existing, workspaces_in
+from sandbar.cli.counts import counted
 from sandbar.cli.options import DatabaseOption, ExistingDatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
@@ -73,10 +74,23 @@ def add_packs(
         for pack in packs:
             with db.recorded("pack.add", surface="cli"):
                 report = _load(db, pack, busy)
-            print(
-                f"{report.name}: {report.definitions} definitions, {report.entities} entities,"
-                f" {report.created} of them new"
-            )
+            print(f"{report.name}: {_done(report)}")
+
+
+def _done(report: PackReport) -> str:
+    """What the workspace has now that it did not have before."""
+    if not report.changed and not report.is_new:
+        return "already there, nothing to do"
+    parts = (
+        (report.definitions, "definition", "definitions"),
+        (report.entities, "entity", "entities"),
+        (report.prompts, "prompt", "prompts"),
+        (report.workflows, "workflow", "workflows"),
+    )
+    all_of_it = ", ".join(counted(*part) for part in parts if part[0])
+    if report.is_new:
+        return f"{all_of_it} added" if all_of_it else "added; it brings no data"
+    return f"brought up to date, {report.changed} new or changed of {all_of_it}"
 
 
 def _load(db: Database, pack: str, busy: Console) -> PackReport:

@@ -8,6 +8,7 @@ import socket
 from sandbar.errors import Incorrect, Problem, Unavailable
 
 _BACKLOG = 2048
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 def take_port(host: str, port: int) -> socket.socket:
@@ -19,10 +20,20 @@ def take_port(host: str, port: int) -> socket.socket:
         raise _problem(host, port, error) from error
 
 
-def address_of(taken: socket.socket) -> tuple[str, int]:
-    """The host and the port of a socket; an IPv6 host as it stands in a URL."""
-    host, port = taken.getsockname()[:2]
-    return f"[{host}]" if ":" in host else str(host), int(port)
+def reached(host: str) -> str:
+    """The address at which this machine reaches what listens there."""
+    return _EVERYWHERE.get(host, host)
+
+
+def url_at(host: str, port: int) -> str:
+    """The URL of a server that listens there, for clients on this machine."""
+    host = reached(host)
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/mcp"
+
+
+def is_everywhere(host: str) -> bool:
+    """Whether a server that listens there does so on every address of the machine."""
+    return host in _EVERYWHERE
 
 
 def _problem(host: str, port: int, error: Exception) -> Problem:

@@ -45,6 +45,15 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS|NETWORK",
+            help="A proxy whose X-Forwarded-For we believe: 10.0.0.7 or 10.0.0.0/24; may be given"
+            " again.",
+            show_default=False,
+        ),
+    ] = None,
     tools: ToolsOption = None,
     projects: ProjectsOption = None,
     log_level: Annotated[
@@ -70,6 +79,7 @@ def serve(
         packs=tuple(pack or ()),
         public_url=public_url,
         allowed_hosts=tuple(allowed_host or ()),
+        trusted_proxies=tuple(trusted_proxy or ()),
         tools=tools,
         projects=projects,
         log_level=log_level,

@@ -20,9 +20,11 @@ from sandbar.app import make_app
 from sandbar.cli.calling import opened
 from sandbar.cli.logs import set_up_logs
 from sandbar.cli.next_steps import say
-from sandbar.cli.ports import address_of, take_port
+from sandbar.cli.ports import take_port, url_at
 from sandbar.database import Database
-from sandbar.gate.connections import CONNECTIONS_MAX, Connection
+from sandbar.gate.capacity import CONNECTIONS_MAX, Capacity
+from sandbar.gate.connections import Connection
+from sandbar.gate.proxies import Proxies
 from sandbar.settings import Settings
 from sandbar.verbs import project_home
 
@@ -66,22 +68,25 @@ def run_server(settings: Settings, greeting: Greeting) -> None:
             allowed_hosts=settings.allowed_hosts,
             tools=settings.tools,
         )
-        host, port = address_of(listening)
+
+        class Served(Connection):
+            capacity = Capacity(_connections_max(), Proxies(settings.trusted_proxies))
+
+        host, port = listening.getsockname()[:2]
         config = uvicorn.Config(
             app,
             loop="uvloop",
-            http=Connection,
-            limit_concurrency=_connections_max(),
+            http=Served,
             ws="none",
             lifespan="on",
             log_config=None,
             access_log=False,
             server_header=False,
-            proxy_headers=False,  # nobody's word for who they are; see --public-url
+            proxy_headers=False,  # uvicorn's way to trust them; see --trusted-proxy
             timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=_STREAMS_END_S,
         )
-        url = f"http://{host}:{port}/mcp"
+        url = url_at(host, port)
         lines = greeting(database, settings, url)
 
         def ready() -> None:

@@ -2,7 +2,8 @@
 
 Plain ASGI, because each layer runs for each request. From the outside in: `RequestId`,
 `HeaderLimit`, `HostCheck`, `BodyLimit`, `SignIn`, `Recording`. Before them,
-`sandbar.gate.connections` (not imported here: it needs uvicorn) limits what is no request yet.
+`sandbar.gate.connections` (not imported here: it needs uvicorn) limits what is no request yet, and
+`sandbar.gate.capacity` how many connections each caller has.
 """
 
 from sandbar.gate.bodies import BODY_BYTES_MAX, BodyLimit

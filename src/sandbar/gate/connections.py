@@ -8,7 +8,6 @@ one piece this costs a few comparisons and no timer.
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 from typing import Any, NoReturn
 
@@ -29,20 +28,17 @@ from sandbar.gate.asgi import (
     Send,
     error_body,
 )
+from sandbar.gate.capacity import Capacity, Place
 from sandbar.gate.headers import HEADER_BYTES_MAX, headers_too_large
 
 HEADERS_MAX = 200
 TARGET_BYTES_MAX = 8 * 1024
 PIPELINED_MAX = 100
-CONNECTIONS_MAX = 2_000
 HEAD_S_MAX = 15.0
 UNREAD_S_MAX = 60.0
 
 _PIECE_BYTES = 64 * 1024  # what the parser gets at once, and so how late a limit is noticed
 _ABSOLUTE = re.compile(rb"https?://([^/?#]+)", re.IGNORECASE)
-_TELL_EVERY_S = 60.0
-
-_log = logging.getLogger("sandbar.gate")
 
 
 class _RefusedError(Exception):
@@ -50,19 +46,15 @@ class _RefusedError(Exception):
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's protocol with limits.
+    """uvicorn's protocol with limits. A server makes a class of it, which has its `capacity`."""
 
-    `limit_concurrency` of its configuration is how many connections may be open: one more is sent
-    away, and those that are there are served on. (uvicorn itself would send everybody away.)
-    """
-
+    capacity: Capacity | None = None  # None: any number of connections
     head_s_max = HEAD_S_MAX
     unread_s_max = UNREAD_S_MAX
-    _told_at = float("-inf")  # when the log last heard that there is no room, of all connections
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._connections_max, self.limit_concurrency = self.limit_concurrency, None
+        self._place: Place | None = None
         self.headers = []  # of the request that is arriving
         self._idle_bytes = 0  # received since the last head or piece of a body was complete
         self._refusal: tuple[int, Problem] | None = None
@@ -75,17 +67,15 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Let it in, if there is room."""
         super().connection_made(transport)
-        if self._connections_max is not None and len(self.connections) > self._connections_max:
-            self._tell_that_it_is_full()
-            full = Unavailable(
-                "gate.connections", "too many connections are open", hint="try again later"
-            )
-            self._answer(503, full)
-        else:
-            self._watch_head()
+        if self.capacity is not None:
+            self._place = Place(self.client[0] if self.client else "", self._make_room)
+            self.capacity.enter(self._place)
+        self._watch_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget it, and tell the request that is served: uvicorn tells the last one only."""
+        if self.capacity is not None and self._place is not None:
+            self.capacity.leave(self._place)
         self._unwatch_head()
         self._unwatch_reading()
         if self._answering is not None and not self._answering.response_complete:
@@ -131,6 +121,9 @@ class Connection(HttpToolsProtocol):
         if not self.url.startswith(b"/"):
             self._obey_target()
         self._unset_keepalive_if_required()
+        if self._place is not None:
+            self.scope["state"]["place"] = self._place
+            self.scope["state"]["capacity"] = self.capacity
         super().on_headers_complete()
         self.headers = []  # for trailers, which are no headers of the request
 
@@ -170,12 +163,16 @@ class Connection(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._answering = cycle
+        if self.capacity is not None and self._place is not None and self._place.is_proxied:
+            self.capacity.ask(self._place, cycle.scope["headers"])
         if cycle.scope["http_version"] != "1.1":
             app = _until_closed(cycle, app)
         super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:
         """Go on with the next request; read no more of them while some are waiting."""
+        if self.capacity is not None and self._place is not None and self._place.is_proxied:
+            self.capacity.answered(self._place)
         super().on_response_complete()
         if self.transport.is_closing():
             self._watch_reading()
@@ -217,11 +214,14 @@ class Connection(HttpToolsProtocol):
         self.transport.close()
         self._watch_reading()
 
-    def _tell_that_it_is_full(self) -> None:
-        now = self.loop.time()
-        if now - Connection._told_at >= _TELL_EVERY_S:
-            Connection._told_at = now
-            _log.warning("connections refused: %d are open", self._connections_max)
+    def _make_room(self) -> None:
+        """Hang up, since there are too many connections."""
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()  # it would stay until its client has read
+        elif self._idle_bytes or self._answering is None or self._is_serving():
+            self._answer(503, _too_many_connections())
+        else:
+            self._hang_up()
 
     # --- time ------------------------------------------------------------------------------------
 
@@ -295,6 +295,10 @@ def _until_closed(cycle: RequestResponseCycle, app: App) -> App:
         await app(scope, receive, send_plainly)
 
     return served
+
+
+def _too_many_connections() -> Problem:
+    return Unavailable("gate.connections", "too many connections are open", hint="try again later")
 
 
 def _too_many_headers() -> Problem:

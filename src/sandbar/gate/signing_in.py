@@ -23,6 +23,7 @@ from sandbar.gate.asgi import (
     refuse,
     state_of,
 )
+from sandbar.gate.capacity import Capacity
 
 _UNAUTHORIZED = -32001
 _TOO_MANY = -32029
@@ -65,7 +66,8 @@ class SignIn:
         except Problem as problem:
             await self._refuse(problem, scope, receive, send)
             return
-        state_of(scope)["caller"] = caller
+        state = state_of(scope)
+        state["caller"] = caller
 
         async def refused_since() -> bool:
             """Whether they could not sign in any more; then that is answered already."""
@@ -79,8 +81,20 @@ class SignIn:
                 await self._refuse(problem, scope, _nothing_more, send)
                 return True
 
-        state_of(scope)["refused_since"] = refused_since
-        await self._app(scope, receive, send)
+        state["refused_since"] = refused_since
+        capacity: Capacity | None = state.get("capacity")
+        if capacity is None:
+            await self._app(scope, receive, send)
+            return
+        try:
+            capacity.begin(state["place"], caller)
+        except TooMany as problem:
+            await self._answer(problem, scope, receive, send)
+            return
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            capacity.end(state["place"], caller)
 
     async def _caller(self, authorization: str | None) -> Caller:
         if self._is_inline:
@@ -92,6 +106,9 @@ class SignIn:
     async def _refuse(self, problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = state_of(scope).get("request_id")
         _log.warning("sign-in refused: %s (request %s)", problem.code, request_id)
+        await self._answer(problem, scope, receive, send)
+
+    async def _answer(self, problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
         status, code = _wire(problem, scope)
         headers = self._headers(problem)
         if isinstance(problem, Unauthenticated) and problem.code not in _SHOWN:

@@ -63,7 +63,7 @@ class ToolLists:
         verbs = self.database.offer.catalogue.visible_to(caller)
         if listing == "core":
             verbs = [verb for verb in verbs if verb.is_core]
-        if listing not in ("full", "all"):
+        if listing != "all":
             verbs = [verb for verb in verbs if not verb.is_housekeeping]
         db = self.database.guarded(caller, self.database.offer.catalogue.find(_CLASS_TOOLS))
         known = _known_classes(schema, db)

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from sandbar.access import install_access, is_protected
-from sandbar.model import Create, Operation, Workspace, Written, definition_operations
+from sandbar.model import Create, Operation, Outcome, Workspace, Written, definition_operations
 from sandbar.packs.coded import code_of
 from sandbar.packs.folders import Pack, SeedEntity, read_pack, system_schema
 from sandbar.packs.messages import PromptEntry
@@ -29,6 +29,8 @@ class PackReport(msgspec.Struct, frozen=True):
     created: int
     prompts: int = 0
     workflows: int = 0
+    changed: int = 0  # of all these: how many are new, or other than before
+    is_new: bool = False  # the workspace did not have the pack before
 
 
 def load_pack(
@@ -41,16 +43,19 @@ def load_pack(
     tell = progress or (lambda done, total: None)
     read = read_pack(pack)
     manifest = read.manifest
-    names = sorted({*loaded_packs(workspace), manifest.name})
+    loaded = loaded_packs(workspace)
+    names = sorted({*loaded, manifest.name})
     code_of(names)  # refuses code that clashes before anything is written
     if _speaks_of_access(read):
         install_access(workspace)
     principal = f"pack/{manifest.name}"
     first, *rest = [_creations(part) for part in in_parts(read.seeds)]
     before = _definitions(workspace, read)
-    operations = [*before, *first, *_records(workspace, read, names)]
-    written = _write(workspace, read, operations, principal)
+    prompts = [operation for prompt in read.prompts for operation in _prompt_operations(prompt)]
+    operations = [*before, *first, *_records(workspace, read, names), *prompts]
+    written, workflows = _write(workspace, read, operations, principal)
     outcomes = written.outcomes[len(before) : len(before) + len(first)]
+    described = written.outcomes[: len(before)] + written.outcomes[len(operations) - len(prompts) :]
     tell(len(outcomes), len(read.seeds))
     for part in rest:
         outcomes += workspace.transact(part, principal=principal).outcomes
@@ -63,7 +68,13 @@ def load_pack(
         sum(outcome.created for outcome in outcomes),
         len(read.prompts),
         len(read.workflows),
+        _changed(described + outcomes) + workflows,
+        manifest.name not in loaded,
     )
+
+
+def _changed(outcomes: list[Outcome]) -> int:
+    return len({one.entity_id for one in outcomes if one.created or one.changed})
 
 
 def _creations(seeds: list[SeedEntity]) -> list[Operation]:
@@ -79,8 +90,11 @@ def _speaks_of_access(pack: Pack) -> bool:
 
 def _write(
     workspace: Workspace, pack: Pack, operations: list[Operation], principal: str
-) -> Written:
-    """Everything but further seeds, in one transaction: workflows may name what comes before."""
+) -> tuple[Written, int]:
+    """Everything but further seeds, in one transaction: workflows may name what comes before.
+
+    Returns also how many workflows are new.
+    """
     workflows = Workflows(workspace)
     # A workflow that was defined just so before has been changed since: that is somebody's will.
     new = [spec for spec in pack.workflows if not workflows.was_defined(spec)]
@@ -91,7 +105,7 @@ def _write(
             workflows.define(spec, principal=principal)
         return written
 
-    return workspace.run(work, principal=principal, alone=True)
+    return workspace.run(work, principal=principal, alone=True), len(new)
 
 
 def _definitions(workspace: Workspace, pack: Pack) -> list[Operation]:
@@ -99,17 +113,14 @@ def _definitions(workspace: Workspace, pack: Pack) -> list[Operation]:
 
 
 def _records(workspace: Workspace, pack: Pack, names: list[str]) -> list[Operation]:
-    """The classes of packs and prompts, the pack's record and its prompts."""
+    """The classes of packs and prompts, and the pack's record."""
     system = system_schema()
     # The metamodel's generation is what every cache of a workspace hangs on, code of packs
     # included: so a class names the packs, and a pack without definitions changes it, too.
     doc = f"{system.classes[PACK]['db/doc']} Loaded: {', '.join(names)}."
     classes = {**system.classes, PACK: {**system.classes[PACK], "db/doc": doc}}
     operations = definition_operations(workspace.schema(), system.properties, classes)
-    operations += record_operations(pack.manifest)
-    for prompt in pack.prompts:
-        operations += _prompt_operations(prompt)
-    return operations
+    return operations + record_operations(pack.manifest)
 
 
 def _prompt_operations(prompt: PromptEntry) -> list[Operation]:

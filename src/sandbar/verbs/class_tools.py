@@ -27,7 +27,7 @@ _NAME = re.compile(rf"[a-zA-Z0-9_-]{{1,{NAME_MAX}}}")
 _STRANGE = re.compile(r"[^a-zA-Z0-9_.-]")
 _WRITING: dict[str, Any] = {
     "reason": {"type": "string", "description": "why, for history"},
-    "idempotency-key": {"type": "string", "description": "makes a retry safe"},
+    "idempotency-key": {"type": "string", "description": "for safe retries"},
 }
 
 

@@ -24,7 +24,7 @@ Limit: TypeAlias = Annotated[
 ]
 Cursor: TypeAlias = Annotated[str | None, Meta(description="of the last page")]
 Reason: TypeAlias = Annotated[str | None, Meta(description="why, for history")]
-IdempotencyKey: TypeAlias = Annotated[str | None, Meta(description="makes a retry safe")]
+IdempotencyKey: TypeAlias = Annotated[str | None, Meta(description="for safe retries")]
 
 ENTITY_ALIASES = {"id": "entity", "ident": "entity", "entity-id": "entity"}
 SLOT_ALIASES = {"slots": "attributes"}

@@ -16,7 +16,7 @@ from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.numeric import Int8BinaryDumper
 
-from sandbar.errors import Fault, Incorrect, Interrupted, Problem, Unavailable
+from sandbar.errors import Fault, Incorrect, Interrupted, NotFound, Problem, Unavailable
 from sandbar.patience import current
 from sandbar.store.postgres.arrays import register_arrays
 from sandbar.store.queries import load_queries
@@ -98,19 +98,55 @@ _TOO_SLOW = (
 )
 _UNSTORABLE = (Incorrect, "store.unstorable", "a value cannot be stored", None)
 _FULL = (Unavailable, "store.full", "the disk is full", "free some space, then retry")
+_NO_DATABASE = (
+    NotFound,
+    "store.no-database",
+    "PostgreSQL has no database of this name",
+    "look at the end of the URL: …@HOST/DATABASE; createdb makes a database, then `sandbar migrate`"
+    " its tables",
+)
+_NO_ROLE = (
+    Incorrect,
+    "store.refused",
+    "PostgreSQL has no such role, or does not let it log in",
+    "look at the beginning of the URL: postgresql://ROLE:PASSWORD@…; `sandbar migrate` makes roles",
+)
+_NO_PASSWORD = (
+    Incorrect,
+    "store.refused",
+    "PostgreSQL refused the password, or wants one; it says the same of a role that it does not"
+    " know",
+    "look at the beginning of the URL: postgresql://ROLE:PASSWORD@…;"
+    " a password's @ : / and % are written %40 %3A %2F and %25",
+)
+_NO_ENTRY = (
+    Incorrect,
+    "store.refused",
+    "pg_hba.conf of PostgreSQL does not let this role in from here",
+    "look at role, host and database of the URL, or add a line to pg_hba.conf",
+)
+_NO_RIGHT = (
+    Incorrect,
+    "store.refused",
+    "the role lacks a right in this database",
+    "connect as the role that `sandbar migrate` made, or run it again as the database's owner",
+)
 _REFUSED = (Incorrect, "store.refused", "PostgreSQL refused the role", "check the URL")
 _IO = (Unavailable, "store.io", "the disk refused a read or a write", None)
 _INTERRUPTED = (Interrupted, "store.interrupted", "the statement was interrupted", None)
 
 _CANCELLED = "57014"
-_REFUSAL_WORDS = ("authentication failed", "does not exist", "pg_hba.conf", "is not permitted")
-_CROWDED_WORDS = ("too many clients", "too many connections", "connection slots are reserved")
 _Said = tuple[type[Problem], str, str, str | None]
 # Of a connection that was never made; the first match counts, and the last always does.
-_WITHOUT_STATE: tuple[tuple[tuple[str, ...], _Said], ...] = (
-    (_CROWDED_WORDS, _CROWDED),
-    (_REFUSAL_WORDS, _REFUSED),
-    (("",), _LOST),
+_WITHOUT_STATE: tuple[tuple[str, _Said], ...] = (
+    ("too many clients|too many connections|connection slots are reserved", _CROWDED),
+    ("pg_hba.conf", _NO_ENTRY),
+    ("authentication failed|no password supplied", _NO_PASSWORD),
+    ("permission denied for database", _NO_RIGHT),
+    ('database ".*" does not exist', _NO_DATABASE),
+    ('role ".*" (does not exist|is not permitted to log in)', _NO_ROLE),
+    ("does not exist|is not permitted", _REFUSED),
+    ("", _LOST),
 )
 
 # What libpq quotes of an address may be its password: with a space or a percent sign in it.
@@ -123,6 +159,7 @@ _PROBLEMS: dict[str, _Said] = {
     "22": _UNSTORABLE,
     "25P03": _TOO_SLOW,
     "28": _REFUSED,
+    "3D000": _NO_DATABASE,
     "40": _BUSY,
     "53": _BUSY,
     "53100": _FULL,
@@ -253,8 +290,8 @@ def _problem_without_state(error: psycopg.Error) -> Problem:
     """What the driver says of its own accord."""
     if isinstance(error, errors.OperationalError):
         # libpq gives no SQLSTATE for a connection that was never made, only the server's words.
-        for complaints, (kind, code, message, hint) in _WITHOUT_STATE:
-            if any(words in str(error) for words in complaints):
+        for complaint, (kind, code, message, hint) in _WITHOUT_STATE:
+            if re.search(complaint, str(error)):
                 return kind(code, message, hint=hint)
     if isinstance(error, errors.DataError):
         return Incorrect("store.unstorable", f"a value cannot be stored: {error}")

@@ -13,7 +13,7 @@ import psycopg
 from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict
 
-from sandbar.errors import Conflict, Fault, Forbidden, Unavailable
+from sandbar.errors import Conflict, Fault, Forbidden, Incorrect, Unavailable
 from sandbar.store.migrate import migrations_of, schema_of
 from sandbar.store.postgres.connection import Connection, translated
 from sandbar.store.queries import load_queries
@@ -27,15 +27,27 @@ _HOW = "prepare it with `sandbar migrate URL`, then open the URL that it prints"
 def install(admin_url: str, *, role: str = ROLE, password: str | None = None) -> str:
     """Bring the database up to date as its owner; returns the URL that servers are to use."""
     with translated(), psycopg.connect(admin_url, autocommit=True) as connection:
-        _make_role(connection, role)
-        if password is not None:
-            hashed = connection.pgconn.encrypt_password(password.encode(), role.encode())
-            connection.execute(_for_role(_Q.set_password, role, password=hashed.decode()))
-        with connection.transaction():
-            connection.execute(_Q.lock)
-            migrate(connection)
-            connection.execute(_for_role(_Q.grant_all, role))
+        try:
+            _install(connection, role, password)
+        except errors.InsufficientPrivilege as error:
+            raise Incorrect(
+                "store.refused",
+                f"the role {connection.info.user} may not prepare this database:"
+                f" {error.diag.message_primary}",
+                hint="give the URL of the database's owner, who may make roles and tables",
+            ) from error
     return _url_of_role(admin_url, role, password)
+
+
+def _install(connection: Connection, role: str, password: str | None) -> None:
+    _make_role(connection, role)
+    if password is not None:
+        hashed = connection.pgconn.encrypt_password(password.encode(), role.encode())
+        connection.execute(_for_role(_Q.set_password, role, password=hashed.decode()))
+    with connection.transaction():
+        connection.execute(_Q.lock)
+        migrate(connection)
+        connection.execute(_for_role(_Q.grant_all, role))
 
 
 def migrate(connection: Connection) -> None:
@@ -57,6 +69,17 @@ def migrate(connection: Connection) -> None:
 
 def check(connection: Connection) -> None:
     """Refuse a database that is not ours or not of our version, and a role that may too much."""
+    try:
+        _check(connection)
+    except errors.InsufficientPrivilege as error:
+        raise Incorrect(
+            "store.refused",
+            f"the role {connection.info.user} may not use the tables of Sandbar in this database",
+            hint=f"connect as the role {ROLE}: {_HOW}",
+        ) from error
+
+
+def _check(connection: Connection) -> None:
     if not _value(connection, _Q.is_installed):
         raise Unavailable("store.not-installed", "this database has no Sandbar tables", hint=_HOW)
     privilege = _value(connection, _Q.privilege)

@@ -81,9 +81,8 @@ class DefineArguments(Writing, frozen=True, kw_only=True):
     properties: Annotated[
         _Definitions,
         Meta(
-            description="{ns/name: {dt/range: db.type/string or a class, dt/required?, "
-            "db/cardinality: many, db/unique: identity, dt/indexed?, db/doc}}; "
-            "indexed? to sort by it"
+            description="{ns/name: {dt/range: db.type/string or class, dt/required?, dt/indexed?, "
+            "dt/default, dt/one-of, dt/pattern, dt/min, dt/max, db/unique: identity, db/doc}}"
         ),
     ] = msgspec.field(default_factory=dict)
     classes: Annotated[
@@ -311,9 +310,9 @@ VERBS = (
     Verb(
         name="schema.define",
         title="Define classes and properties",
-        description="Create properties and classes in one transaction, e.g. before the first "
-        "entity.create of a new kind. Adding is for writers, changing what exists for admins; "
-        "refused with a report if data would break.",
+        description="Create properties and classes in one transaction. Adding is for writers, "
+        "changing what exists for admins; refused with a report if data would break. "
+        "For several values db/cardinality: many.",
         access="write",
         arguments=DefineArguments,
         result=DefineAnswer,

@@ -33,8 +33,9 @@ class TransactArguments(Writing, frozen=True, kw_only=True):
     operations: Annotated[
         list[dict[str, Any]],
         Meta(
-            description='{"op": "create", class, slots, temp}; "update": entity, set, add, remove; '
-            '"delete": entity, mode; "restore": entity, to; "migrate": class, fill, clear'
+            description='{"op": "create", class, slots, temp}; "migrate": class, rename, '
+            'clear, fill; with entity and expect: "update": set, add, remove; "delete": mode; '
+            '"restore": to'
         ),
     ]
 

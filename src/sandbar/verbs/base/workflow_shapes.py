@@ -40,7 +40,7 @@ PARCEL = {
 }
 
 WorkflowName: TypeAlias = Annotated[str, Meta(description="e.g. order/fulfillment")]
-ProcessName: TypeAlias = Annotated[int | str, Meta(description="process id or task handle")]
+ProcessName: TypeAlias = Annotated[int | str, Meta(description="id or task handle")]
 
 
 class DefineArguments(Writing, frozen=True, kw_only=True):
@@ -49,9 +49,16 @@ class DefineArguments(Writing, frozen=True, kw_only=True):
     spec: Annotated[
         dict[str, Any] | None,
         Meta(
-            description="{name, states: [{name, initial?, terminal?, terminal-kind: "
-            "success|failure|cancel, after, input, activity}], transitions: [{name, from, to, "
-            "guard, effects}]}"
+            description="{name, states, transitions: [{name, from, to, guard, effects}]}",
+            extra_json_schema={
+                "properties": {
+                    "states": {
+                        "description": "[{name, initial?, terminal?, terminal-kind: "
+                        "success|failure|cancel, after: {seconds, transition}, activity, "
+                        "input: {message, schema, accept, decline}}]"
+                    }
+                }
+            },
         ),
     ] = None
     name: Annotated[str | None, Meta(description="or without spec: ns/name")] = None
