@@ -24,7 +24,7 @@ from sandbar.store.sqlite.session import SqliteSession
 
 HOME, OTHER = "main", "other"
 VICTIM = "people/eve"
-ROWS_PER_STEP = 25
+ROWS_PER_STEP = 40
 _OPS_BETWEEN_LOOKS = 20
 
 
