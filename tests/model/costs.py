@@ -7,218 +7,16 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from itertools import count, pairwise
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import sandbar
-from sandbar.access import local_caller
-from sandbar.model import compile_expression, compile_pattern
 from sandbar.packs.folders import SeedEntity
 from sandbar.packs.parting import in_parts
-from sandbar.verbs import class_tool_schema, class_tools
-from sandbar.verbs.class_tools import portable_keys
 from sandbar.workflow import read_spec
+from tests.model import schema_costs as schemas
 from tests.model.complexity import Ground, Measure, Work, growth_of, on_sqlite, shown
-
-Slots = dict[str, Any]
-Definitions = dict[str, Slots]
-
-TEXT: Slots = {"dt/range": "db.type/string"}
-_fresh = count()  # what is compiled once is kept: nothing is to be asked twice
-
-
-# --- shapes of schemas ----------------------------------------------------------------------------
-
-
-def chain(length: int) -> Definitions:
-    """Classes, each below the one before it, each with a slot."""
-    return layers(length, 1)
-
-
-def layers(depth: int, width: int) -> Definitions:
-    """Layers of classes, each below every class of the layer above it."""
-    above = ["dt/Ref"]
-    classes: Definitions = {}
-    for level in range(depth):
-        here = [f"c/L{level}-{n}" for n in range(width)]
-        classes |= {name: {"dt/subclass-of": list(above)} for name in here}
-        above = here
-    return classes
-
-
-def flat(number: int, **slots: Any) -> Definitions:
-    """Classes side by side."""
-    return {f"c/F{n}": {"dt/subclass-of": ["dt/Ref"], **slots} for n in range(number)}
-
-
-def texts(number: int, **slots: Any) -> Definitions:
-    """Properties of text."""
-    return {f"p/t{n}": {**TEXT, **slots} for n in range(number)}
-
-
-def defined(ground: Ground, properties: Definitions, classes: Definitions) -> sandbar.Database:
-    """A workspace with these definitions."""
-    db = ground.workspace()
-    db.define(properties=properties, classes=classes)
-    return db
-
-
-# --- defining -------------------------------------------------------------------------------------
-
-
-def define_layers(ground: Ground, size: int) -> Work:
-    """Layers of two, each below both of the layer above."""
-    db = ground.workspace()
-    return lambda: db.define(classes=layers(size, 2))
-
-
-def define_at_the_bottom(ground: Ground, size: int) -> Work:
-    """One class below a chain, and an instance of it."""
-    db = defined(ground, {}, chain(size))
-
-    def work() -> None:
-        db.define(classes={"c/Last": {"dt/subclass-of": [f"c/L{size - 1}-0"]}})
-        db.create("c/Last", {"dt/label": "x"})
-        db.schema.describe("c/Last")
-
-    return work
-
-
-def define_with_parents(ground: Ground, size: int) -> Work:
-    """One class below many."""
-    db = defined(ground, {}, flat(size))
-    return lambda: db.define(classes={"c/Heir": {"dt/subclass-of": list(flat(size))}})
-
-
-def define_with_slots(ground: Ground, size: int) -> Work:
-    """A class with many slots, and then an instance that has them all."""
-    db = ground.workspace()
-    properties = texts(size, **{"dt/required?": True})
-
-    def work() -> None:
-        db.define(properties=properties, classes={"c/Broad": {"dt/slots": list(properties)}})
-        db.create("c/Broad", dict.fromkeys(properties, "x"))
-
-    return work
-
-
-def define_classes(ground: Ground, size: int) -> Work:
-    """Many classes side by side, each with a slot."""
-    db = ground.workspace()
-    classes = {f"c/F{n}": {"dt/slots": [f"p/t{n}"]} for n in range(size)}
-    return lambda: db.define(properties=texts(size), classes=classes)
-
-
-def change_above_many(ground: Ground, size: int) -> Work:
-    """Another slot for a class that has many below it, each with an instance."""
-    db = defined(ground, texts(2), {"c/Top": {"dt/slots": ["p/t0"]}})
-    below = {f"c/B{n}": {"dt/subclass-of": ["c/Top"]} for n in range(size)}
-    db.define(classes=below)
-    db.transact([{"op": "create", "class": name, "slots": {"p/t0": "x"}} for name in below])
-    return lambda: db.update("c/Top", add={"dt/slots": ["p/t1"]})
-
-
-def change_many_slots(ground: Ground, size: int) -> Work:
-    """All slots of a class become unique, and required, at once."""
-    properties = texts(size)
-    db = defined(ground, properties, {"c/Broad": {"dt/slots": list(properties)}})
-    db.create("c/Broad", dict.fromkeys(properties, "x"))
-    stricter = {"db/unique": "value", "dt/required?": True}
-    return lambda: db.define(properties=dict.fromkeys(properties, stricter))
-
-
-def define_with_values(ground: Ground, size: int) -> Work:
-    """A slot that takes one of many values."""
-    db = ground.workspace()
-    values = [f"value {n}" for n in range(size)]
-    return lambda: db.define(properties={"p/one": {**TEXT, "dt/one-of": values}})
-
-
-def delete_classes(ground: Ground, size: int) -> Work:
-    """Many classes at once."""
-    db = defined(ground, {}, flat(size))
-    return lambda: db.transact([{"op": "delete", "entity": name} for name in flat(size)])
-
-
-# --- describing -----------------------------------------------------------------------------------
-
-
-def list_class_tools(ground: Ground, size: int) -> Work:
-    """The tools of many classes, with what they take."""
-    db = defined(ground, texts(4), flat(size, **{"dt/slots": list(texts(4))}))
-
-    def work() -> None:
-        for tool in class_tools(db.schema):
-            class_tool_schema(db.schema, tool.class_, is_portable=True)
-
-    return work
-
-
-def describe_broad(ground: Ground, size: int) -> Work:
-    """All about a class with many slots, through the turnstile."""
-    db = defined(ground, texts(size), {"c/Broad": {"dt/slots": list(texts(size))}})
-    caller = local_caller(db.workspace_name)
-
-    def work() -> None:
-        db.call_as(caller, "class.describe", {"class": "c/Broad"})
-        db.call_as(caller, "class.slots", {"class": "c/Broad"})
-
-    return work
-
-
-def name_keys(ground: Ground, size: int) -> Work:
-    """Keys for slots whose names have the same long beginning."""
-    names = [f"p/{'x' * 80}{n}" for n in range(size)]
-    return lambda: portable_keys(names)
-
-
-# --- validators and patterns ----------------------------------------------------------------------
-
-
-def inherit_validators(ground: Ground, size: int) -> Work:
-    """Instances of a class below many that each have a validator."""
-    classes = chain(size)
-    for number, slots in enumerate(classes.values()):
-        slots["dt/validator"] = f'!("p/t0" in this) || size(this["p/t0"]) < {1000 + number}'
-    last = {"c/Last": {"dt/subclass-of": [f"c/L{size - 1}-0"], "dt/slots": ["p/t0"]}}
-    db = defined(ground, texts(1), classes | last)
-    some = [{"op": "create", "class": "c/Last", "slots": {"p/t0": "x"}}] * 5
-    return lambda: db.transact(some)
-
-
-def compile_validators(ground: Ground, size: int) -> Work:
-    """Validators of so many words: a few each of the forms that take the longest to read."""
-    terms = [
-        [f'this["a/{next(_fresh)}"] > 0' for _ in range(size // 7 - 1)],
-        [f"this.a{next(_fresh)}.b.contains('c')" for _ in range(size // 11 - 1)],
-        [f"[{next(_fresh)}].exists(x, x > 1)" for _ in range(size // 13 - 1)],
-    ]
-    texts = [" && ".join(some) for some in terms for _ in range(3)]
-    made = [f"{text} && {next(_fresh)} > 0" for text in texts]
-    return lambda: [compile_expression(text, frozenset({"this"})) for text in made]
-
-
-def match_patterns(ground: Ground, size: int) -> Work:
-    """Patterns of so many characters, compiled and matched."""
-    made = [f"^{'(a|b)' * (size // 5)}{next(_fresh)}$" for _ in range(20)]
-    value = "ab" * 100
-    return lambda: [compile_pattern(text).matches(value) for text in made]
-
-
-def define_patterns(ground: Ground, size: int) -> Work:
-    """Many slots with patterns, and a value for each."""
-    db = ground.workspace()
-    start = next(_fresh)
-    properties = {f"p/t{n}": {**TEXT, "dt/pattern": f"^{start}-{n}-[a-z]+$"} for n in range(size)}
-    slots = {f"p/t{n}": f"{start}-{n}-x" for n in range(size)}
-
-    def work() -> None:
-        db.define(properties=properties, classes={"c/Broad": {"dt/slots": list(properties)}})
-        db.create("c/Broad", slots)
-
-    return work
-
+from tests.model.schema_costs import TEXT, Slots, defined, flat
 
 # --- filters --------------------------------------------------------------------------------------
 
@@ -382,6 +180,13 @@ def give_the_same(ground: Ground, size: int) -> Work:
     return lambda: refused(lambda: db.transact(some))
 
 
+def create_abstract(ground: Ground, size: int) -> Work:
+    """Many instances of a class that has none, but as many classes below it."""
+    db = defined(ground, {}, flat(size, **{"dt/abstract?": True}))
+    some = [{"op": "create", "class": "dt/Ref", "slots": {}}] * size
+    return lambda: refused(lambda: db.transact(some))
+
+
 def delete_beside_references(ground: Ground, size: int) -> Work:
     """Many entities at once, where many slots might refer to them."""
     slots = {f"p/r{n}": {"dt/range": "c/N"} for n in range(50)}
@@ -442,22 +247,24 @@ def read_workflow(ground: Ground, size: int) -> Work:
 
 
 MEASURES = (
-    Measure("depth: layers of two classes", (8, 16, 32, 64), define_layers, 64),
-    Measure("depth: a class below a chain", (50, 100, 200, 400), define_at_the_bottom, 400),
-    Measure("width: parents of a class", (100, 200, 400), define_with_parents),
-    Measure("slots of a class", (100, 200, 400), define_with_slots),
-    Measure("slots that change at once", (100, 200, 400), change_many_slots),
-    Measure("classes in a transaction", (100, 200, 400), define_classes),
-    Measure("classes below one that changes", (100, 200, 400), change_above_many),
-    Measure("classes that are deleted", (100, 200, 400), delete_classes),
-    Measure("values of dt/one-of", (1_000, 2_000, 4_000, 8_000), define_with_values, 10_000),
-    Measure("classes with tools", (100, 200, 400), list_class_tools),
-    Measure("slots that are described", (200, 400, 800), describe_broad),
-    Measure("names that are alike", (500, 1_000, 2_000, 4_000), name_keys),
-    Measure("validators that are inherited", (16, 32, 64, 128), inherit_validators, 128),
-    Measure("length of validators", (50, 100, 200, 390), compile_validators, 390),
-    Measure("length of patterns", (120, 240, 480, 960), match_patterns, 960),
-    Measure("slots with patterns", (100, 200, 400), define_patterns),
+    Measure("depth: layers of two classes", (8, 16, 32, 64), schemas.define_layers, 64),
+    Measure("depth: a class below a chain", (50, 100, 200, 400), schemas.define_at_the_bottom, 400),
+    Measure("width: parents of a class", (100, 200, 400), schemas.define_with_parents),
+    Measure("slots of a class", (100, 200, 400), schemas.define_with_slots),
+    Measure("slots that change at once", (100, 200, 400), schemas.change_many_slots),
+    Measure("classes in a transaction", (100, 200, 400), schemas.define_classes),
+    Measure("classes below one that changes", (100, 200, 400), schemas.change_above_many),
+    Measure("classes that are deleted", (100, 200, 400), schemas.delete_classes),
+    Measure(
+        "values of dt/one-of", (1_000, 2_000, 4_000, 8_000), schemas.define_with_values, 10_000
+    ),
+    Measure("classes with tools", (100, 200, 400), schemas.list_class_tools),
+    Measure("slots that are described", (200, 400, 800), schemas.describe_broad),
+    Measure("names that are alike", (500, 1_000, 2_000, 4_000), schemas.name_keys),
+    Measure("validators that are inherited", (16, 32, 64, 128), schemas.inherit_validators, 128),
+    Measure("length of validators", (50, 100, 200, 390), schemas.compile_validators, 390),
+    Measure("length of patterns", (120, 240, 480, 960), schemas.match_patterns, 960),
+    Measure("slots with patterns", (100, 200, 400), schemas.define_patterns),
     Measure("filter: conditions", (24, 48, 96, 192), ask_conditions, 192),
     Measure("filter: alternatives", (24, 48, 96, 192), ask_alternatives, 192),
     Measure("filter: values of in", (125, 250, 500, 1_000), ask_among, 1_000),
@@ -472,6 +279,7 @@ MEASURES = (
     Measure("transaction: updates of no effect", (250, 500, 1_000), change_nothing_in_much, 10_000),
     Measure("transaction: one value for all", (250, 500, 1_000), give_the_same, 10_000),
     Measure("transaction: deletes", (100, 200, 400), delete_beside_references, 10_000),
+    Measure("transaction: of an abstract class", (100, 200, 400), create_abstract, 5_000),
     Measure("transaction: findings", (250, 500, 1_000), write_wrongly, 10_000),
     Measure("definitions that are wrong", (100, 200, 400), define_wrongly, 5_000),
     Measure("seeds of a pack", (1_100, 2_200, 4_400), part_seeds),

@@ -13,7 +13,8 @@ import pytest
 from sandbar.model import schema
 from tests.conftest import Say
 from tests.model.complexity import Ground, Measure, Work, growth_of, on_sqlite, shown
-from tests.model.costs import MEASURES, define_layers
+from tests.model.costs import MEASURES
+from tests.model.schema_costs import define_layers
 
 
 @pytest.fixture(scope="module")

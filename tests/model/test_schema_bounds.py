@@ -187,6 +187,15 @@ def test_classes_of_classes_of_classes_are_bounded(db: sandbar.Database) -> None
     assert db.get("x/M7").class_ == "x/M6"
 
 
+def test_what_takes_long_to_read_is_bounded_in_all(db: sandbar.Database) -> None:
+    slow = "[" * 15 + "{}" + "]" * 15 + ".map(x,x)" * 50 + ".size() > 0"
+    classes: Definitions = {f"x/C{n}": {"dt/validator": slow.format(n)} for n in range(1_000)}
+    with pytest.raises(sandbar.Incorrect) as caught:
+        db.define(classes=classes)
+    assert caught.value.code == "schema.too-costly"
+    db.define(classes=dict(list(classes.items())[:5]))
+
+
 def test_a_circle_is_still_told_as_one(db: sandbar.Database) -> None:
     circle: Definitions = {f"x/C{n}": {"dt/subclass-of": [f"x/C{(n + 1) % 3}"]} for n in range(3)}
     with pytest.raises(sandbar.Incorrect) as caught:

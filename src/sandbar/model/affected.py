@@ -109,7 +109,7 @@ def compare(before: Class, after: Class) -> Affected:
     whole = (
         (after.abstract and not before.abstract)
         or any(p.key not in before.by_key or p in stricter for p in after.required_slots)
-        or [e.text for _, e in after.validators] != [e.text for _, e in before.validators]
+        or [text for _, text in after.validator_texts] != [t for _, t in before.validator_texts]
         or validators_see_otherwise(before, after)
     )
     return Affected(after, recheck, removed, reindex, whole, misnamed(before, after))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Generic, TypeVar
 
+from sandbar import clock
 from sandbar.errors import Incorrect
 from sandbar.model import core
 from sandbar.model.bounds import beyond
@@ -19,6 +20,10 @@ from sandbar.model.schema import Schema
 V = TypeVar("V")
 
 _SUBCLASS_OF, _SLOTS, _ROOT = str(core.SUBCLASS_OF), str(core.SLOTS), [core.RESOURCE]
+
+# What reading definitions takes of the processor in one transaction, beyond what is ordinary.
+READING_NS_MAX = 400_000_000
+_ORDINARY_NS = 100_000
 
 TURNS_MAX = 8  # of classes whose class is defined by the same transaction
 
@@ -35,6 +40,28 @@ def check_amount(schema: Schema, turns: int, changed: int) -> None:
             f"at most {TURNS_MAX} classes of a transaction can be each the class of the next",
             hint="define the first of them in a transaction before",
         )
+
+
+class Effort:
+    """What a transaction spends on reading its definitions, whose patterns and validators can take
+    milliseconds each: enter it for each of them.
+    """
+
+    def __init__(self) -> None:
+        self._ns_left = READING_NS_MAX
+        self._started_ns = 0
+
+    def __enter__(self) -> None:
+        self._started_ns = clock.thread_ns()  # whatever other threads do meanwhile does not count
+
+    def __exit__(self, *_: object) -> None:
+        self._ns_left -= max(0, clock.thread_ns() - self._started_ns - _ORDINARY_NS)
+        if self._ns_left < 0:
+            raise Incorrect(
+                "schema.too-costly",
+                "reading the patterns and validators of these definitions takes too long",
+                hint="define fewer of them at once, or simplify them",
+            )
 
 
 def check_growth(old: Schema, new: Schema, changed: Iterable[int]) -> None:

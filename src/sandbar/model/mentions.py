@@ -24,7 +24,7 @@ def misnamed(before: Class, after: Class) -> list[Finding]:
         for key, was in before.by_key.items()
         if (now := after.by_key.get(key)) is not None and was.ident != now.ident
     }
-    known = {expression.text for _, expression in before.validators} if renamed else set()
+    known = {text for _, text in before.validator_texts}
     findings = [
         Finding(
             code="class.validator",
@@ -62,12 +62,11 @@ def _wrong_document(before: Class, after: Class, renamed: dict[str, str]) -> lis
 
 def validators_see_otherwise(before: Class, after: Class) -> bool:
     """Whether the validators that there were would judge the same documents by other values."""
-    expressions = [expression for _, expression in after.validators]
-    for key, was in before.by_key.items() if expressions else ():
-        now = after.by_key.get(key)
-        if now is None:
-            continue
-        is_same = was.ident == now.ident and was.kind is now.kind and was.many is now.many
-        if not is_same and any(e.may_read(was.ident) or e.may_read(now.ident) for e in expressions):
-            return True
-    return False
+    if not after.validator_texts:
+        return False
+    names: set[str] = set()
+    for key, was in before.by_key.items():
+        now = after.by_key.get(key, was)
+        if was.ident != now.ident or was.kind is not now.kind or was.many is not now.many:
+            names.update((was.ident, now.ident))
+    return bool(names) and any(expression.may_read_any(names) for _, expression in after.validators)

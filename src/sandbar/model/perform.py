@@ -23,7 +23,7 @@ from sandbar.model.documents import exact
 from sandbar.model.drafts import Draft, Hashed, conflict_if_moved, core_is_immutable, ident_of
 from sandbar.model.findings import Finding, Findings, refuse
 from sandbar.model.forms import require_formed
-from sandbar.model.growth import check_amount, check_growth
+from sandbar.model.growth import Effort, check_amount, check_growth
 from sandbar.model.migrating import migrate_instances
 from sandbar.model.naming import unknown_entity
 from sandbar.model.new_names import given_ident, new_id
@@ -62,8 +62,7 @@ class _Performance:
         self._classes: dict[int, str] = {}  # whose slots an operation sets
 
     def run(self) -> list[Outcome]:
-        done: set[int] = set()
-        turns = 0
+        done, turns = set[int](), 0
         while meta := self._announce_known(done):
             turns += 1
             check_amount(self.unit.schema, turns, len(done) + len(meta))
@@ -211,8 +210,10 @@ class _Performance:
         unit.tx.bump_schema()
         unit.adopt(schema)
         self._known.clear()
+        effort = Effort()
         for id in written:
-            self._check_definition(id)
+            with effort:
+                self._check_definition(id)
         # With a broken metamodel nothing else can be understood.
         self._refuse_if_wrong(check_drafts(unit, written))
 

@@ -1,7 +1,7 @@
 """The metamodel of one workspace at one generation, compiled for use.
 
-A `Schema` never changes. It is made from the documents of all classes and properties; what is
-derived from them (inherited slots, index rules, checks) is computed on first use and kept.
+A `Schema` never changes. What follows from the documents of all classes and properties, such as
+inherited slots, index rules and checks, is computed on first use and kept.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ from sandbar.model.values.refusals import named
 from sandbar.store.pieces import Pair
 
 MetaDocs = Mapping[int, tuple[int, Doc]]  # id to class and document
+Changes = Mapping[int, tuple[int, Doc] | None]
 
 _REF = VALUE_TYPES["db.type/ref"]
+_THIS = frozenset({"this"})
 
 
 class Class:
     """A class with all that it inherits."""
 
     def __init__(self, schema: Schema, id: int, doc: Doc) -> None:
-        self._schema = schema
-        self.id = id
+        self._schema, self.id = schema, id
         self.ident: str = doc.get(str(core.IDENT)) or f"#{id}"
         self.doc: str | None = doc.get(str(core.DOC))
         self.label: str | None = doc.get(str(core.LABEL))
@@ -50,13 +51,18 @@ class Class:
         """Refuse to make an instance of an abstract class."""
         if not self.abstract:
             return
-        below = map(self._schema.class_by_id, self._schema.descendants(self.id))
-        if all(one.abstract for one in below):
+        if self._is_barren:
             hint = f"schema.define a class with dt/subclass-of {self.ident}, and use that"
         else:
             hint = f"use one of its subclasses: class.subclasses {self.ident} lists them"
-        message = f"Cannot instantiate abstract class {self.ident}"
-        raise Incorrect("class.abstract", message, hint=hint)
+        said = f"Cannot instantiate abstract class {self.ident}"
+        raise Incorrect("class.abstract", said, hint=hint)
+
+    @cached_property
+    def _is_barren(self) -> bool:
+        """Whether no class below it has instances either."""
+        schema = self._schema
+        return all(schema.class_by_id(id).abstract for id in schema.descendants(self.id))
 
     @cached_property
     def ancestors(self) -> list[int]:
@@ -140,14 +146,15 @@ class Class:
         return [p for p in self.slots.values() if p.unique is not None]
 
     @cached_property
-    def validators(self) -> list[tuple[str, Expression]]:
+    def validator_texts(self) -> list[tuple[str, str]]:
         """The class's own and inherited validators, each with the class that brought it."""
-        chain = [self, *(self._schema.class_by_id(id) for id in self.ancestors)]
-        return [
-            (cls.ident, compile_expression(cls.validator_text, frozenset({"this"})))
-            for cls in chain
-            if cls.validator_text
-        ]
+        chain = map(self._schema.class_by_id, (self.id, *self.ancestors))
+        return [(cls.ident, cls.validator_text) for cls in chain if cls.validator_text]
+
+    @cached_property
+    def validators(self) -> list[tuple[str, Expression]]:
+        """The same, compiled: only for who needs them, as that takes long."""
+        return [(cls, compile_expression(text, _THIS)) for cls, text in self.validator_texts]
 
     @cached_property
     def type_key(self) -> bytes:
@@ -171,8 +178,7 @@ class Schema:
     bounds = BOUNDS  # within which it may grow
 
     def __init__(self, generation: int, t: int, docs: MetaDocs, changes: list[int]) -> None:
-        self.generation = generation
-        self.t = t
+        self.generation, self.t = generation, t
         self.docs = docs
         self.changes = changes  # every t that changed the metamodel, up to this generation
         self._classes: dict[int, Class] = {}  # also of what was a class before, and is none here
@@ -222,8 +228,8 @@ class Schema:
     @cached_property
     def ref_properties(self) -> dict[int, Property]:
         """Every stored property that refers to entities, by its number."""
-        properties = map(self.property_by_id, self.property_ids)
-        return {p.id: p for p in properties if p.is_ref and p.indexed}
+        found = map(self.property_by_id, self.property_ids)
+        return {p.id: p for p in found if p.is_ref and p.indexed}
 
     @cached_property
     def referring_defaults(self) -> dict[int, list[Property]]:
@@ -349,40 +355,34 @@ class Schema:
 
     def slots_of_any(self, classes: Iterable[int]) -> set[str]:
         """Every slot that an instance of one of these classes may have."""
-        above = reached(classes, self.parents_of)
-        ids = {slot for id in above for slot in self.class_by_id(id).direct_slot_ids}
+        above = map(self.class_by_id, reached(classes, self.parents_of))
+        ids = {slot for cls in above for slot in cls.direct_slot_ids}
         return {self.ident_of(id) for id in ids if id != core.TYPE}
 
     def with_subclasses(self, names: Iterable[Any]) -> frozenset[int]:
         """These classes and all below them; one that does not exist has nothing below it."""
-        known = map(self.class_if_known, names)
-        return frozenset(self.at_or_below({cls.id for cls in known if cls is not None}))
+        known = filter(None, map(self.class_if_known, names))
+        return frozenset(self.at_or_below({cls.id for cls in known}))
 
-    def evolve(self, changes: Mapping[int, tuple[int, Doc] | None]) -> Schema:
+    def evolve(self, changes: Changes) -> Schema:
         """The schema after some of its documents were written or (None) deleted."""
-        docs = dict(self.docs)
-        for id, entry in changes.items():
-            if entry is None:
-                docs.pop(id, None)
-            else:
-                docs[id] = entry
+        written = {id: entry for id, entry in changes.items() if entry is not None}
+        docs = {**self.docs, **written}
+        for id in changes.keys() - written.keys():
+            docs.pop(id, None)
         schema = Schema(self.generation, self.t, docs, self.changes)
         schema._inherit(self, changes)
         return schema
 
-    def advance(
-        self, changes: Mapping[int, tuple[int, Doc] | None], generation: int, ts: list[int]
-    ) -> Schema:
+    def advance(self, changes: Changes, generation: int, ts: list[int]) -> Schema:
         """The schema of a later generation, whose last change was the last of `ts`."""
         schema = self.evolve(changes)
         schema.generation, schema.t, schema.changes = generation, ts[-1], ts
         return schema
 
-    def _inherit(self, older: Schema, changes: Mapping[int, Any]) -> None:
+    def _inherit(self, older: Schema, changes: Changes) -> None:
         """Keep what was compiled and has not changed: schemas are large, changes are small."""
-        self._properties = {
-            id: property for id, property in older._properties.items() if id not in changes
-        }
+        self._properties = {id: p for id, p in older._properties.items() if id not in changes}
         self.bounds = older.bounds
         if counts := older.inherited:
             touched = older.at_or_below(set(changes)) | self.at_or_below(set(changes))

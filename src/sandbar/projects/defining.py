@@ -65,7 +65,9 @@ class Definitions:
             self._workflows.ensure()
 
     def _without_guilty(self, verdicts: list[Verdict], problem: Problem) -> list[Verdict]:
-        blamed = blame(problem, len(verdicts)) or self._refused_alone(verdicts)
+        blamed = blame(problem, len(verdicts))
+        if not blamed and isinstance(problem, Forbidden):
+            blamed = self._refused_alone(verdicts)
         if not blamed:
             for verdict in verdicts:
                 verdict.refuse(problem)

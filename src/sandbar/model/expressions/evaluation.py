@@ -55,6 +55,11 @@ class Expression:
         keys = self._shape.reads.get("this", frozenset())
         return keys is None or slot in keys
 
+    def may_read_any(self, slots: set[str]) -> bool:
+        """The same of any of several."""
+        keys = self._shape.reads.get("this", frozenset())
+        return keys is None or not slots.isdisjoint(keys)
+
     def names(self, slot: str) -> bool:
         """Whether a slot of `this` is named in it, be it in a list of names."""
         return self.may_read(slot) and (
