@@ -18,11 +18,13 @@ from sandbar.errors import Problem
 from sandbar.faults import log_fault
 from sandbar.model import RunEnd, Seal, Trail
 
+UNAVAILABLE = "audit.unavailable"  # what is refused because its row cannot be written
 SEAL_EVERY_S = 1.0
 SEAL_ROWS_MAX = 4096
 ADOPT_AFTER_S = 60.0  # a run that lives has sealed its rows long before
 _LOOK_EVERY_S = 30.0  # for what others left; seen unchanged twice, nobody is about to add to it
 _LOOKS_MAX = 500  # at runs that are not known yet, before our own rows have their turn
+_DOUBTS_AT_ONCE = 256
 _WALK_EVERY_S = 600.0  # through all runs: an old one may have begun anew
 
 
@@ -164,11 +166,21 @@ class Sealer:
         """Seal the rows of this run that are settled; says how many."""
         sealed = 0
         for ws in self._trail.workspaces_of_run():
+            self._settle_doubts(ws)
             settled_n = self._trail.settled_n(ws)
             if self._settled.get(ws, 0) < settled_n:
                 sealed += seal_rows(self._trail, ws, self._trail.run, settled_n)
                 self._settled[ws] = settled_n
         return sealed
+
+    def _settle_doubts(self, ws: int) -> None:
+        """Write rows again that a lost connection left in doubt: nothing is sealed past them."""
+        doubtful = self._trail.doubtful(ws)
+        for note in doubtful:
+            if note.code is None:  # its request was refused
+                note.is_success, note.code = False, UNAVAILABLE
+        for first in range(0, len(doubtful), _DOUBTS_AT_ONCE):
+            self._trail.append(doubtful[first : first + _DOUBTS_AT_ONCE])
 
     def end_own(self) -> None:
         """Seal this run for good; it writes no more rows."""

@@ -162,6 +162,9 @@ class Trail(Protocol):
     def settled_n(self, ws: int) -> int:
         """Of this run: every number up to this one is committed, or never will be."""
 
+    def doubtful(self, ws: int) -> list[Note]:
+        """Notes of this run whose outcome nobody can tell: to append them once more settles it."""
+
     def end_run(self) -> bool:
         """Give out no more numbers; whether every one that was given is settled."""
 

@@ -73,16 +73,22 @@ class PostgresTrail:
     def _put(self, ws: int, notes: Sequence[Note]) -> None:
         begun: dict[Note, AuditRow] = {}
         taken: list[AuditRow] = []
-        outcome = Outcome.DOUBTFUL
+        outcome = Outcome.LOST  # as long as nothing was sent
+
+        def put(connection: Connection) -> Any:
+            nonlocal outcome
+            outcome = Outcome.DOUBTFUL
+            return connection.execute(_Q.put_audit, columns, prepare=True).fetchone()
+
         try:
             for note in notes:
                 row = self._numbers.begin(note)
                 if row is not None:
                     begun[note] = row
             if begun:
+                columns = _columns(ws, begun.values())
                 # A connection that proves stale is replaced, and the statement run again.
-                put = self._appenders.one_row(ws, _Q.put_audit, _columns(ws, begun.values()))
-                if put != (len(begun),):
+                if self._appenders.run(ws, put) != (len(begun),):
                     taken = self._strangers(ws, begun.values())
             outcome = Outcome.KEPT
         finally:
@@ -143,6 +149,10 @@ class PostgresTrail:
     def settled_n(self, ws: int) -> int:
         """Up to where this run's numbers are settled."""
         return self._numbers.settled(ws)
+
+    def doubtful(self, ws: int) -> list[Note]:
+        """Notes of this run whose outcome nobody can tell."""
+        return self._numbers.doubtful(ws)
 
     def end_run(self) -> bool:
         """Give out no more numbers."""

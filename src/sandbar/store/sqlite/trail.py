@@ -186,6 +186,10 @@ class SqliteTrail:
         """Up to where this run's numbers are settled."""
         return self._numbers.settled(ws)
 
+    def doubtful(self, ws: int) -> list[Note]:
+        """Notes of this run whose outcome nobody can tell."""
+        return self._numbers.doubtful(ws)
+
     def end_run(self) -> bool:
         """Give out no more numbers."""
         return self._numbers.end_run()
