@@ -147,9 +147,9 @@ class Database(Calls):
             )
         self._family.projects = None if root is None else Path(root).resolve()
 
-    def is_well(self) -> bool:
-        """Whether the workspace is there, and what goes on in the background goes on."""
-        return self._family.is_well()
+    def ailments(self) -> dict[str, str | None]:
+        """By part of what serves this database, what ails it; None if nothing does."""
+        return self._family.ailments()
 
     @property
     def hub(self) -> StoreHub:

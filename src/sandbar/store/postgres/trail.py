@@ -13,10 +13,19 @@ from typing import Any
 from sandbar.store.numbering import Numbers, NumberTaken, Outcome, number_taken, strangers
 from sandbar.store.plan import Plan
 from sandbar.store.postgres.arrays import Longs, Texts
-from sandbar.store.postgres.connection import Connection
+from sandbar.store.postgres.connection import Connection, command
 from sandbar.store.postgres.pool import Pool
 from sandbar.store.queries import load_queries
-from sandbar.store.trail import AuditRow, Note, Place, RunEnd, Seal, audit_row, require_next
+from sandbar.store.trail import (
+    AuditRow,
+    Note,
+    Place,
+    RunEnd,
+    Seal,
+    audit_row,
+    rehearsed_row,
+    require_next,
+)
 from sandbar.store.writer import refuse_on_writer
 
 _Q = load_queries("sandbar.store.postgres", "trail.sql")
@@ -63,6 +72,18 @@ class PostgresTrail:
     def append_at_once(self, notes: Sequence[Note]) -> bool:
         """Never: there is a network in between."""
         return False
+
+    def rehearse(self, ws: int) -> bool:
+        """Write a row, and roll it back: rows are never deleted here."""
+        columns = _columns(ws, [rehearsed_row(self.run)])
+
+        def put(connection: Connection) -> None:
+            command(connection, "BEGIN")
+            connection.execute(_Q.put_audit, columns)
+            command(connection, "ROLLBACK")
+
+        self._appenders.run(ws, put)
+        return True
 
     def note_uses(self, ws: int, uses: Mapping[int, int]) -> None:
         """Note when keys were used, as far as that is news."""

@@ -5,6 +5,11 @@ INSERT INTO audit (ws, run, n, at_us, principal, key, surface, method, verb, is_
                    duration_us, request_id)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (ws, run, n) DO NOTHING
 
+-- Of a row that is only tried, before its transaction ends.
+
+-- name: drop_audit
+DELETE FROM audit WHERE ws = ? AND run = ? AND n = ?
+
 -- name: rows
 SELECT run, n, at_us, principal, key, surface, method, verb, is_success, code, duration_us,
        request_id
