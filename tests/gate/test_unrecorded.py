@@ -151,8 +151,8 @@ def test_a_session_is_refused(served: Served, request: pytest.FixtureRequest) ->
         assert_refused(wire.send("POST", "/mcp", message("tools/call", params), **alone))
     notice = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     assert_refused(wire.send("POST", "/mcp", notice, **session), None)
-    assert_refused(wire.send("GET", "/mcp", **session), None)
-    assert_refused(wire.send("DELETE", "/mcp", **session), None)
+    assert_refused(wire.send("GET", "/mcp", None, **session), None)
+    assert_refused(wire.send("DELETE", "/mcp", None, **session), None)
     assert_refused(wire.send("POST", "/mcp", greeting(), Accept=BOTH))
 
 

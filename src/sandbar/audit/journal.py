@@ -19,7 +19,7 @@ from typing import Protocol
 
 from sandbar import clock
 from sandbar.audit.names import nameable, nameable_id, nameable_method
-from sandbar.audit.sealing import UNAVAILABLE, Sealed, Sealer
+from sandbar.audit.sealing import Sealed, Sealer
 from sandbar.audit.settling import Settler
 from sandbar.errors import Interrupted, Problem, Unavailable
 from sandbar.faults import log_fault
@@ -238,7 +238,7 @@ def _unavailable(problem: Problem) -> Problem:
     if isinstance(problem, Interrupted) or problem.code in _ENDED:
         return problem  # the call ends for that reason, and it says so better
     return Unavailable(
-        UNAVAILABLE,
+        "audit.unavailable",
         f"the audit row of this request cannot be written: {problem.message}",
         hint="whoever runs the server has to act (free some space, reach the database), then retry",
         data={"because": problem.code},

@@ -147,6 +147,10 @@ class Database(Calls):
             )
         self._family.projects = None if root is None else Path(root).resolve()
 
+    def is_well(self) -> bool:
+        """Whether the workspace is there, and what goes on in the background goes on."""
+        return not any(self.ailments().values())
+
     def ailments(self) -> dict[str, str | None]:
         """By part of what serves this database, what ails it; None if nothing does."""
         return self._family.ailments()
