@@ -6,11 +6,12 @@ Host and Origin, the limit of its body, signing in, and the audit.
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -35,6 +36,7 @@ from sandbar.packs import known_endpoints
 
 _MCP_PATHS = ("/mcp", "/mcp/", "/mcp/sse")
 _HEALTH_S = 1.0  # for which a look at the database is good
+_LOOK_S_MAX = 2.0  # for which anybody waits for one
 
 
 def make_app(
@@ -82,25 +84,52 @@ def make_app(
 
 
 class _Health:
-    """Tells anybody whether all is well; the database is asked no more than once a second."""
+    """Tells anybody whether all is well, and which part ails if not.
+
+    The look may take its time, and everybody else's threads may be taken: it has one of its own,
+    and is made no more than once a second.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._is_well = True
         self._asked_s = float("-inf")
+        self._found: dict[str, str | None] = {}
+        self._look: asyncio.Future[None] | None = None
 
     async def answer(self, request: Request) -> JSONResponse:
-        """What was found last, or a second ago if somebody else is looking right now."""
+        """What is found, or was less than a second ago."""
         del request
         now_s = clock.monotonic_s()
-        if now_s - self._asked_s >= _HEALTH_S:
+        if self._look is None and now_s - self._asked_s >= _HEALTH_S:
             self._asked_s = now_s
-            if self._database.reads_in_microseconds:
-                self._is_well = self._database.is_well()
-            else:
-                self._is_well = await anyio.to_thread.run_sync(self._database.is_well)
-        status, code = ("ok", 200) if self._is_well else ("ailing", 503)
-        return JSONResponse({"status": status}, code)
+            self._begin_look()
+        look = self._look
+        if look is not None:
+            await asyncio.wait({look}, timeout=_LOOK_S_MAX)
+        is_silent = look is not None and not look.done()
+        found = {"database": "silent"} if is_silent else self._found
+        if not any(found.values()):
+            return JSONResponse({"status": "ok"})
+        checks = {part: ailment or "ok" for part, ailment in found.items()}
+        return JSONResponse({"status": "ailing", "checks": checks}, 503)
+
+    def _begin_look(self) -> None:
+        loop = asyncio.get_running_loop()
+        look = self._look = loop.create_future()
+
+        def done(found: dict[str, str | None]) -> None:
+            self._found, self._look = found, None
+            look.set_result(None)
+
+        def work() -> None:
+            found: dict[str, str | None] = {"server": "failed"}  # unless it gets to the end
+            try:
+                found = self._database.ailments()
+            finally:
+                if not loop.is_closed():
+                    loop.call_soon_threadsafe(done, found)
+
+        threading.Thread(target=work, name="sandbar-health", daemon=True).start()
 
 
 async def _last_resort(request: Request, error: Exception) -> JSONResponse:

@@ -203,7 +203,8 @@ def test_a_server_whose_home_is_gone_says_that_it_is_not_well(fresh_postgres: st
         run_well_here("workspace", *words, *database)
         time.sleep(1.1)  # for so long a look is good
         answer = httpx.get(health, verify=WITHOUT_TLS)
-        assert (answer.status_code, answer.json()) == (503, {"status": "ailing"})
+        assert (answer.status_code, answer.json()["status"]) == (503, "ailing")
+        assert answer.json()["checks"]["database"] == "workspace.unknown"
 
 
 LOOKING = [

@@ -26,6 +26,8 @@ from sandbar.faults import log_fault
 from sandbar.model import Answer, KeyUses, Note, Trail
 
 STRANGE_METHOD = "?"
+_KEPT_S = 5.0  # for which a row that was written shows that others can be
+_REFUSED_S = 2.0
 _ENDED = ("store.closed", "store.forked")
 
 
@@ -46,6 +48,9 @@ class Journal:
         self._settler = Settler(self._append)
         self._sealer = Sealer(store, self._write_uses)
         self._lock = threading.Lock()
+        self._kept_s = 0.0  # when a row was last written, or tried with success
+        self._refused_s = 0.0  # when one could not be
+        self._refusal: str | None = None  # and why; None once it can be again
         self._uses: dict[int, dict[int, int]] = {}
         self._is_closed = False
         self._pid = os.getpid()
@@ -91,11 +96,12 @@ class Journal:
         try:
             is_done = self.trail.append_at_once(rows)
         except Problem as problem:
-            raise _unavailable(problem) from problem
+            raise self._refused(problem) from problem
         finally:
             _mark(owed, rows)
         if is_done:
             _require_kept(rows)
+            self._kept()
         return is_done
 
     def settle_later(self, note: Note) -> Answer[None]:
@@ -116,8 +122,33 @@ class Journal:
         self._sealer.start()
 
     def is_well(self) -> bool:
-        """Whether what was to be sealed lately has been; for checks of the server's health."""
-        return self._sealer.is_well()
+        """Whether what was to be sealed lately has been."""
+        return self._sealer.ailment() is None
+
+    def ailments(self, ws: int) -> dict[str, str | None]:
+        """By part, what ails it: for checks of the server's health; takes a look at the database.
+
+        Whether a row can be written is tried, in this workspace, if no request has shown it lately.
+        """
+        return {
+            "audit": self._why_not_written(ws),
+            "settler": None if self._settler.is_well() else "dead",
+            "sealer": self._sealer.ailment(),
+        }
+
+    def _why_not_written(self, ws: int) -> str | None:
+        now_s = clock.monotonic_s()
+        if self._refusal is None and now_s - self._kept_s < _KEPT_S:
+            return None
+        try:
+            is_tried = self.trail.rehearse(ws)
+        except Problem as problem:
+            self._refused_s, self._refusal = now_s, problem.code
+        else:
+            # What requests meet counts more: one row may find room where others do not.
+            if is_tried and now_s - self._refused_s > _REFUSED_S:
+                self._kept()
+        return self._refusal
 
     def close(self) -> None:
         """Settle what waits, seal this run for good, stop."""
@@ -143,10 +174,22 @@ class Journal:
         try:
             self.trail.append(rows)
         except Problem as problem:
-            raise _unavailable(problem) from problem
+            raise self._refused(problem) from problem
         finally:
             _mark(notes, rows)
         _require_kept(rows)
+        self._kept()
+
+    def _kept(self) -> None:
+        self._kept_s = clock.monotonic_s()
+        self._refusal = None
+
+    def _refused(self, problem: Problem) -> Problem:
+        shown = _unavailable(problem)
+        if shown is not problem:
+            self._refused_s = clock.monotonic_s()
+            self._refusal = problem.code
+        return shown
 
     def _write_uses(self) -> None:
         with self._lock:

@@ -18,11 +18,15 @@ from sandbar.errors import Problem
 from sandbar.faults import log_fault
 from sandbar.model import RunEnd, Seal, Trail
 
+UNAVAILABLE = "audit.unavailable"  # what is refused because its row cannot be written
+FAILED = "audit.sealing-failed"
 SEAL_EVERY_S = 1.0
+STUCK_S = 30.0  # for which a turn may stand still
 SEAL_ROWS_MAX = 4096
 ADOPT_AFTER_S = 60.0  # a run that lives has sealed its rows long before
 _LOOK_EVERY_S = 30.0  # for what others left; seen unchanged twice, nobody is about to add to it
 _LOOKS_MAX = 500  # at runs that are not known yet, before our own rows have their turn
+_DOUBTS_AT_ONCE = 256
 _WALK_EVERY_S = 600.0  # through all runs: an old one may have begun anew
 
 
@@ -141,11 +145,13 @@ class Sealer:
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
         self._is_stopping = False
-        self._is_ailing = False
+        self._ailment: str | None = None
+        self._beat_s = 0.0  # when a turn began, or got on
 
     def start(self) -> None:
         """Seal every second from now on."""
         if self._thread is None:
+            self._beat_s = clock.monotonic_s()
             self._thread = threading.Thread(target=self._work, name="sandbar-sealer", daemon=True)
             self._thread.start()
 
@@ -156,19 +162,36 @@ class Sealer:
         if self._thread is not None:
             self._thread.join()
 
-    def is_well(self) -> bool:
-        """Whether what was to be sealed lately has been."""
-        return self._thread is None or (self._thread.is_alive() and not self._is_ailing)
+    def ailment(self) -> str | None:
+        """Why what was to be sealed lately has not been, if so."""
+        if self._thread is None:
+            return None
+        if not self._thread.is_alive():
+            return "dead"
+        if clock.monotonic_s() - self._beat_s > STUCK_S:
+            return "stuck"
+        return self._ailment
 
     def seal_own(self) -> int:
         """Seal the rows of this run that are settled; says how many."""
         sealed = 0
         for ws in self._trail.workspaces_of_run():
+            self._beat_s = clock.monotonic_s()
+            self._settle_doubts(ws)
             settled_n = self._trail.settled_n(ws)
             if self._settled.get(ws, 0) < settled_n:
                 sealed += seal_rows(self._trail, ws, self._trail.run, settled_n)
                 self._settled[ws] = settled_n
         return sealed
+
+    def _settle_doubts(self, ws: int) -> None:
+        """Write rows again that a lost connection left in doubt: nothing is sealed past them."""
+        doubtful = self._trail.doubtful(ws)
+        for note in doubtful:
+            if note.code is None:  # its request was refused
+                note.is_success, note.code = False, UNAVAILABLE
+        for first in range(0, len(doubtful), _DOUBTS_AT_ONCE):
+            self._trail.append(doubtful[first : first + _DOUBTS_AT_ONCE])
 
     def end_own(self) -> None:
         """Seal this run for good; it writes no more rows."""
@@ -183,15 +206,16 @@ class Sealer:
 
     def _work(self) -> None:
         while not self._is_stopping:
+            self._beat_s = clock.monotonic_s()
             try:
                 self._turn()
-                self._is_ailing = False
+                self._ailment = None
             except BaseException as error:  # noqa: BLE001 - rows wait unsealed, and are sealed later
                 if isinstance(error, Problem) and error.code == "store.closed":
                     return
-                if not self._is_ailing:
-                    log_fault("audit.sealing-failed", error)
-                self._is_ailing = True
+                if self._ailment is None:
+                    log_fault(FAILED, error)
+                self._ailment = error.code if isinstance(error, Problem) else FAILED
             self._wake.wait(SEAL_EVERY_S)
 
     def _turn(self) -> None:

@@ -37,13 +37,21 @@ class Settler:
             if len(self._queue) >= QUEUED_ROWS_MAX:
                 raise Unavailable("audit.unavailable", "too many rows wait to be written")
             self._queue.append((note, answer))
-            if self._thread is None:
+            if not self._is_at_work():
                 self._thread = threading.Thread(
                     target=self._work, name="sandbar-settler", daemon=True
                 )
                 self._thread.start()
             self._condition.notify()
         return answer
+
+    def is_well(self) -> bool:
+        """Whether somebody is there to write what waits."""
+        with self._condition:
+            return not self._queue or self._is_at_work()
+
+    def _is_at_work(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
 
     def close(self) -> None:
         """Write what waits, then stop."""

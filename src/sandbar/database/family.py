@@ -11,7 +11,7 @@ from sandbar.access import Caller
 from sandbar.audit import Journal
 from sandbar.database.duties import Caretaker
 from sandbar.database.neighbours import Neighbourhood
-from sandbar.errors import NotFound, Unavailable
+from sandbar.errors import NotFound, Problem, Unavailable
 from sandbar.model import JobQueue, Workspace
 from sandbar.notify import StoreHub
 from sandbar.store.api import Store
@@ -93,22 +93,30 @@ class Family(Generic[M]):
         interval_us = round(60_000_000 / limit.per_minute)
         return self._store.buckets.take(ws, limit.bucket_id, interval_us, limit.burst) / 1e6
 
-    def is_well(self) -> bool:
-        """Whether who listens is told, processes and duties are looked after, the audit is sealed.
+    def ailments(self) -> dict[str, str | None]:
+        """By part, what ails it, None if nothing does: a word of ours, and nothing that is secret.
 
-        And whether the workspace that all began with is still there: one look at the database.
+        Takes one look at the database, and now and then tries to write; it may be waited for.
         """
         is_told = self._hub is None or self._hub.is_well()
         is_driven = self._worker is None or self._worker.is_well()
         is_tended = self._caretaker is None or self._caretaker.is_well()
-        return is_told and is_driven and is_tended and self.journal.is_well() and self._is_at_home()
+        return {
+            "database": self._why_not_at_home(),
+            "writer": None if self._store.has_writers() else "dead",
+            **self.journal.ailments(self._home[1]),
+            "workflows": None if is_driven else "failing",
+            "duties": None if is_tended else "failing",
+            "news": None if is_told else "failing",
+        }
 
-    def _is_at_home(self) -> bool:
+    def _why_not_at_home(self) -> str | None:
+        """Whether the workspace that all began with can be read, and is still there."""
         name, number = self._home
         try:
-            return self._store.workspace(name) == number
-        except Unavailable:
-            return False
+            return None if self._store.workspace(name) == number else "workspace.unknown"
+        except Problem as problem:
+            return problem.code
 
     def close(self) -> None:
         """Stop working and telling anybody, then close the store.

@@ -149,7 +149,11 @@ class Database(Calls):
 
     def is_well(self) -> bool:
         """Whether the workspace is there, and what goes on in the background goes on."""
-        return self._family.is_well()
+        return not any(self.ailments().values())
+
+    def ailments(self) -> dict[str, str | None]:
+        """By part of what serves this database, what ails it; None if nothing does."""
+        return self._family.ailments()
 
     @property
     def hub(self) -> StoreHub:

@@ -19,6 +19,8 @@ Headers = list[tuple[bytes, bytes]]
 INVALID_REQUEST = -32600
 INTERNAL_ERROR = -32603
 
+RETRY_SOON: Headers = [(b"retry-after", b"5")]  # with every 503: what ails may take a while
+
 _MODERN = (b"mcp-protocol-version", b"2026-07-28")
 
 
@@ -45,7 +47,7 @@ def error_body(
     code: int, problem: Problem, *, id: Any = None, request_id: str | None = None
 ) -> bytes:
     """A JSON-RPC error."""
-    data = {"code": problem.code, "hint": problem.hint}
+    data = {**problem.data, "code": problem.code, "hint": problem.hint}
     if request_id is not None:
         data["request-id"] = request_id
     error = {"code": code, "message": problem.message, "data": data}

@@ -17,10 +17,11 @@ from sandbar import clock
 from sandbar.access import Caller
 from sandbar.audit import Journal, Note, accompanied
 from sandbar.database import Database
-from sandbar.errors import Interrupted, Problem, TooMany
+from sandbar.errors import Interrupted, Problem, TooMany, Unavailable
 from sandbar.faults import log_fault
 from sandbar.gate.asgi import (
     INTERNAL_ERROR,
+    RETRY_SOON,
     App,
     Message,
     Receive,
@@ -136,9 +137,12 @@ class Record:
         self._lock = threading.Lock()
         self._is_settled = self._is_working = self._is_abandoned = False
         self.note: Note | None = None
+        self.id: int | str | None = None  # by which the client knows its request
+        self.lost: Problem | None = None  # why there is no row, and so must be no answer
 
-    def open(self, method: str, verb: str | None = None) -> None:
+    def open(self, method: str, verb: str | None = None, id: int | str | None = None) -> None:
         """What is asked for; the journal keeps of it only what looks like a name."""
+        self.id = id
         self.note = self._recorder.note(self._caller, self._surface, method, verb, self._request_id)
 
     async def is_refused_now(self) -> bool:
@@ -170,7 +174,11 @@ class Record:
             return
         self._is_settled = True
         if not (note.is_kept and note.is_success):
-            await self._recorder.keep(note)
+            try:
+                await self._recorder.keep(note)
+            except Problem as problem:
+                self.lost = problem
+                raise
 
     def working(self, work: Callable[[], object]) -> object:
         """Work in a thread that outlives its client if need be, and then keeps the row itself."""
@@ -261,25 +269,78 @@ class Recording:
             state["refused_since"],
         )
 
-        is_withheld = False
-
-        async def send_settled(message: Message) -> None:
-            nonlocal is_withheld
-            if message["type"] == "http.response.start" and not _goes_on(scope, message):
-                if message["status"] >= 400:
-                    record.fail(REFUSED)
-                try:
-                    await record.settle()
-                except Problem as problem:  # no row, no answer
-                    is_withheld = True
-                    await refuse(scope, send, 503, INTERNAL_ERROR, problem)
-            if not is_withheld:
-                await send(message)
-
+        answer = _Answer(scope, send, record)
         try:
-            await self._app(scope, receive, send_settled)
+            await self._app(scope, receive, answer)
+        except Problem as problem:
+            is_ours = problem is record.lost or isinstance(problem, Unavailable | Interrupted)
+            if answer.is_begun or not is_ours:
+                raise
+            record.fail(problem.code)
+            await refuse(
+                scope, answer, 503, INTERNAL_ERROR, problem, id=record.id, headers=RETRY_SOON
+            )
         finally:
             record.abandon()
+
+
+class _Answer:
+    """A `send` that lets an answer begin once its request has a row, and else refuses it.
+
+    A stream that answers a POST begins before its row is written, and is held back until there is
+    something to tell: an answer, which has its row or says why not, or what is told before it.
+    """
+
+    def __init__(self, scope: Scope, send: Send, record: Record) -> None:
+        self._scope = scope
+        self._send = send
+        self._record = record
+        self._held: Message | None = None
+        self._is_withheld = False
+        self.is_begun = False
+
+    async def __call__(self, message: Message) -> None:
+        """One ASGI message of the answer."""
+        if self._is_withheld:
+            return
+        self.is_begun = True
+        if message["type"] != "http.response.start":
+            if self._held is not None:
+                start, self._held = self._held, None
+                await self._begin(start)
+        elif _goes_on(self._scope, message):
+            self._held = message
+            return
+        else:
+            await self._settle(message)
+            await self._begin(message)
+            return
+        if not self._is_withheld:
+            await self._send(message)
+
+    async def _settle(self, start: Message) -> None:
+        if start["status"] >= 400:
+            self._record.fail(REFUSED)
+        try:
+            await self._record.settle()
+        except Problem:
+            pass  # the record knows
+
+    async def _begin(self, start: Message) -> None:
+        problem, record = self._record.lost, self._record
+        if problem is None:
+            await self._send(start)
+            return
+        self._is_withheld = True  # no row, no answer
+        await refuse(
+            self._scope,
+            self._send,
+            503,
+            INTERNAL_ERROR,
+            problem,
+            id=record.id,
+            headers=RETRY_SOON,
+        )
 
 
 def _goes_on(scope: Scope, start: Message) -> bool:

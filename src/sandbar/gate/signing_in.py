@@ -12,6 +12,7 @@ from sandbar.access import Caller, Houses, sign_in, sign_in_at_once
 from sandbar.errors import Forbidden, Interrupted, Problem, TooMany, Unauthenticated, Unavailable
 from sandbar.gate.asgi import (
     INTERNAL_ERROR,
+    RETRY_SOON,
     App,
     Headers,
     Message,
@@ -119,6 +120,8 @@ class SignIn:
     def _headers(self, problem: Problem) -> Headers:
         if isinstance(problem, TooMany):
             return [(b"retry-after", b"1")]
+        if isinstance(problem, Unavailable | Interrupted):
+            return RETRY_SOON
         if not isinstance(problem, Unauthenticated | Forbidden):
             return []
         challenge = self._challenge

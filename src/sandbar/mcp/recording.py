@@ -28,8 +28,8 @@ class Record(Protocol):
 
     note: Note | None
 
-    def open(self, method: str, verb: str | None = None) -> None:
-        """Say what is asked for."""
+    def open(self, method: str, verb: str | None = None, id: int | str | None = None) -> None:
+        """Say what is asked for, and by which id the client knows it."""
 
     async def is_refused_now(self) -> bool:
         """Whether its caller is let in no more, which is answered already."""
@@ -54,7 +54,7 @@ class OwnRecord:
         self._journal = database.journal
         self.note: Note | None = database.note(caller, surface="stdio", method=method, verb=verb)
 
-    def open(self, method: str, verb: str | None = None) -> None:
+    def open(self, method: str, verb: str | None = None, id: int | str | None = None) -> None:
         """It is open from the start."""
 
     async def is_refused_now(self) -> bool:
@@ -110,13 +110,14 @@ async def admitted(
         return True
     if await record.is_refused_now():
         return False
-    record.open(method, tool_of(method, (message or {}).get("params")))
+    id = (message or {}).get("id")
+    id = id if type(id) in (int, str) else None
+    record.open(method, tool_of(method, (message or {}).get("params")), id)
     try:
         await record.admit()
     except TooMany as problem:
         error = protocol_error(problem, version, scope["state"].get("request_id"))
-        id = (message or {}).get("id")
-        body = failed(id if type(id) in (int, str) else None, error)
+        body = failed(id, error)
         wait = str(problem.data["retry-after-s"]).encode()
         await send_json(send, body, 429, (b"retry-after", wait))
         return False

@@ -95,6 +95,9 @@ class Store(Protocol):
     def key_uses(self) -> KeyUses:
         """When keys were last used."""
 
+    def has_writers(self) -> bool:
+        """Whether the threads that write are alive."""
+
     def workspaces(self) -> list[tuple[int, str]]:
         """Numbers and names of the workspaces that there are, by name."""
 

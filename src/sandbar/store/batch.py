@@ -60,6 +60,9 @@ class WriteSession(Base, Protocol):
     def commit(self) -> None:
         """Make it durable; raises `InDoubt` only if that is what it is."""
 
+    def release(self) -> None:
+        """End one that is to leave nothing; raises `InDoubt` if what it has read is in doubt."""
+
     def rollback(self) -> None:
         """Give everything up; never raises for a transaction that is gone already."""
 
@@ -154,11 +157,12 @@ def _attempt(
         raise _NotBegun(problem) from problem
     plan = Plan(session.state)
     outcome = Outcome.LOST
+    deferred: list[Item] = []
     try:
         session.prefetch(unique_wanted(item.wanted for item in items))
         deferred = _plan_items(session, plan, items, enter, alone=alone)
         if plan.is_empty():
-            session.rollback()
+            session.release()
         else:
             session.apply(plan)
             outcome = Outcome.DOUBTFUL
@@ -168,7 +172,12 @@ def _attempt(
         session.rollback()
         for item in items:
             item.is_doubtful = item.is_doubtful or isinstance(problem, MaybeKept)
-        if alone or isinstance(problem, InDoubt):
+        if isinstance(problem, InDoubt):
+            for item in items:
+                if item.error is None and item not in deferred:
+                    item.fail(problem)
+            return deferred
+        if alone:
             for item in items:
                 item.fail(problem)
             return []

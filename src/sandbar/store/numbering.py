@@ -25,6 +25,7 @@ TICK_S = (
 _RANDOM_BITS = 17
 
 DOUBT_S = 60.0  # nothing that a lost session began is committed later than this
+OWN_S = 1.0  # whoever opened a note that is in doubt tries again by then, or never
 _TEXT_CHARS_MAX = 256
 
 
@@ -46,7 +47,7 @@ class _Count:
     def __init__(self) -> None:
         self.last = 0
         self.writing: dict[int, int] = {}  # number to how many are at it
-        self.doubtful: dict[int, float] = {}  # number to the moment when it will be settled
+        self.doubtful: dict[int, tuple[float, Note]] = {}  # number to since when, and whose it is
 
 
 class Numbers:
@@ -82,7 +83,7 @@ class Numbers:
             if outcome is Outcome.KEPT:
                 note.is_kept = True
             elif outcome is Outcome.DOUBTFUL:
-                count.doubtful[n] = clock.monotonic_s() + DOUBT_S
+                count.doubtful[n] = (clock.monotonic_s(), note)
             if note.is_kept or outcome is Outcome.TAKEN:
                 count.doubtful.pop(n, None)
             count.writing[n] -= 1
@@ -116,6 +117,23 @@ class Numbers:
             _forget_doubts(count)
             open_numbers = [*count.writing, *count.doubtful]
             return min(open_numbers) - 1 if open_numbers else count.last
+
+    def doubtful(self, ws: int) -> list[Note]:
+        """Notes whose rows nobody can tell the outcome of, once nobody is at them any more.
+
+        To write such a row once more settles it: there is one under its number then.
+        """
+        latest_s = clock.monotonic_s() - OWN_S
+        with self._lock:
+            count = self._counts.get(ws)
+            if count is None:
+                return []
+            _forget_doubts(count)
+            return [
+                note
+                for n, (since_s, note) in count.doubtful.items()
+                if since_s < latest_s and n not in count.writing
+            ]
 
     def end_run(self) -> bool:
         """Give out no more numbers; whether every one that was given is settled."""
@@ -220,8 +238,8 @@ class Ride:
 
 def _forget_doubts(count: _Count) -> None:
     if count.doubtful:
-        now_s = clock.monotonic_s()
-        count.doubtful = {n: until_s for n, until_s in count.doubtful.items() if until_s > now_s}
+        first_s = clock.monotonic_s() - DOUBT_S
+        count.doubtful = {n: doubt for n, doubt in count.doubtful.items() if doubt[0] > first_s}
 
 
 def _row(run: int, n: int, note: Note) -> AuditRow:

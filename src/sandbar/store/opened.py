@@ -64,6 +64,10 @@ class OpenStore(ABC):
         self._writer.submit(ws, item)
         return item.future
 
+    def has_writers(self) -> bool:
+        """Whether the threads that write are alive; for checks of the server's health."""
+        return self._writer.is_alive()
+
     def open_transaction(self) -> Transaction | None:
         """The transaction that the calling thread is inside of."""
         return self._writer.open_transaction()

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, Protocol
 from sandbar import clock
 from sandbar.errors import Fault
 
+_REHEARSED_N = (1 << 53) - 1
+
 Place = tuple[int, int, int]  # at_us, run and n of a row: where a page of rows ended
 
 
@@ -62,6 +64,13 @@ class Seal(NamedTuple):
     count: int  # type: ignore[assignment]  # of rows, not the method of tuples
     at_us: int
     hash: bytes
+
+
+def rehearsed_row(run: int) -> AuditRow:
+    """A row that is never kept, in the place where the next ones of a run will be."""
+    return AuditRow(
+        run, _REHEARSED_N, clock.now_us(), "-", None, "-", "-", None, False, None, 0, None
+    )
 
 
 class Note:
@@ -135,6 +144,12 @@ class Trail(Protocol):
     def append_at_once(self, notes: Sequence[Note]) -> bool:
         """The same, if it takes microseconds; else False, and nothing is done."""
 
+    def rehearse(self, ws: int) -> bool:
+        """Write a row as `append` would, and take it back; a problem says why none can be written.
+
+        Nobody is waited for: False, if another writes just now and nothing could be tried.
+        """
+
     def rows(
         self,
         ws: int,
@@ -161,6 +176,9 @@ class Trail(Protocol):
 
     def settled_n(self, ws: int) -> int:
         """Of this run: every number up to this one is committed, or never will be."""
+
+    def doubtful(self, ws: int) -> list[Note]:
+        """Notes of this run whose outcome nobody can tell: to append them once more settles it."""
 
     def end_run(self) -> bool:
         """Give out no more numbers; whether every one that was given is settled."""

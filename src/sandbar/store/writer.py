@@ -123,6 +123,10 @@ class Writer:
                 if item.alone or len(queue) >= expected:
                     gathered.set()
 
+    def is_alive(self) -> bool:
+        """Whether all threads are there."""
+        return all(thread.is_alive() for thread in self._threads)
+
     def open_transaction(self) -> Transaction | None:
         """The transaction that the calling thread is inside of."""
         return self._inside.tx

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Mapping
 from math import ceil
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import psycopg
 from psycopg import errors
@@ -18,7 +19,9 @@ from psycopg.types.numeric import Int8BinaryDumper
 
 from sandbar.errors import Fault, Incorrect, Interrupted, NotFound, Problem, Unavailable
 from sandbar.patience import current
+from sandbar.store.batch import in_doubt
 from sandbar.store.postgres.arrays import register_arrays
+from sandbar.store.postgres.standby import Unreplicated, WritingConnection
 from sandbar.store.queries import load_queries
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -96,6 +99,13 @@ _TOO_SLOW = (
     "PostgreSQL ended a transaction that had been silent for too long",
     "do the slow work outside the transaction",
 )
+_STANDBY = (
+    Unavailable,
+    "store.read-only",
+    "this PostgreSQL server takes no writes: it is a standby, or was made read-only",
+    "name the primary; or all servers, postgresql://USER@HOST1,HOST2/DATABASE, and the one that"
+    " takes writes is found",
+)
 _UNSTORABLE = (Incorrect, "store.unstorable", "a value cannot be stored", None)
 _FULL = (Unavailable, "store.full", "the disk is full", "free some space, then retry")
 _NO_DATABASE = (
@@ -136,6 +146,7 @@ _IO = (Unavailable, "store.io", "the disk refused a read or a write", None)
 _INTERRUPTED = (Interrupted, "store.interrupted", "the statement was interrupted", None)
 
 _CANCELLED = "57014"
+_LOST_CODES = (_LOST[1], _STANDBY[1])  # of several servers another may have become the primary
 _Said = tuple[type[Problem], str, str, str | None]
 # Of a connection that was never made; the first match counts, and the last always does.
 _WITHOUT_STATE: tuple[tuple[str, _Said], ...] = (
@@ -157,6 +168,7 @@ _ODD_HOST = re.compile(r"""(["'])[^"']*@[^"']*\1""")
 _PROBLEMS: dict[str, _Said] = {
     "08": _LOST,
     "22": _UNSTORABLE,
+    "25006": _STANDBY,
     "25P03": _TOO_SLOW,
     "28": _REFUSED,
     "3D000": _NO_DATABASE,
@@ -177,17 +189,17 @@ def open_reader(url: str) -> Connection:
     return _open(url, _READER)
 
 
-def open_writer(url: str) -> Connection:
+def open_writer(url: str) -> WritingConnection:
     """A connection that may write, and that the server ends when it falls silent."""
-    connection = _open(url, _WRITER)
+    connection = _open(url, _WRITER, WritingConnection)
     with translated():
         connection.execute(_INSIST_ON_SYNC)
     return connection
 
 
-def open_claimer(url: str) -> Connection:
+def open_claimer(url: str) -> WritingConnection:
     """A connection for writes that may be lost with the power, so they wait for no disk."""
-    return _open(url, _CLAIMER)
+    return _open(url, _CLAIMER, WritingConnection)
 
 
 def open_patient_reader(url: str) -> Connection:
@@ -203,24 +215,57 @@ def open_patient_writer(url: str) -> Connection:
     return connection
 
 
+def open_owner(url: str) -> Connection:
+    """A connection for who makes the tables, with no settings but their own."""
+    return _open(url, {})
+
+
 def open_messenger(url: str) -> Connection:
     """A connection for NOTIFY and LISTEN."""
     return _open(url, _MESSENGER)
 
 
-def _open(url: str, session: dict[str, str]) -> Connection:
+C = TypeVar("C", bound=Connection)
+
+
+@overload
+def _open(url: str, session: dict[str, str]) -> Connection: ...
+
+
+@overload
+def _open(url: str, session: dict[str, str], kind: type[C]) -> C: ...
+
+
+def _open(
+    url: str, session: dict[str, str], kind: type[Connection] = psycopg.Connection
+) -> Connection:
     with translated():
         own = conninfo_to_dict(url)
         settings = (f"--{name}={value}".replace(" ", r"\ ") for name, value in session.items())
         options = " ".join([str(own.pop("options", "")), *settings])
+        own |= _kind_of_server(own, session)
         conninfo = make_conninfo("", **(_NETWORK | own), options=options)
-        connection = psycopg.connect(conninfo, autocommit=True, prepare_threshold=_PREPARE_AFTER)
+        connection = kind.connect(conninfo, autocommit=True, prepare_threshold=_PREPARE_AFTER)
         connection.prepared_max = _PREPARED_MAX
         # One type for all integers: the driver's own choice by size would prepare each statement
         # several times over.
         connection.adapters.register_dumper(int, Int8BinaryDumper)
         register_arrays(connection.adapters)
         return connection
+
+
+def _kind_of_server(own: Mapping[str, Any], session: dict[str, str]) -> dict[str, str]:
+    """Of several servers the one that takes writes, also for who reads: a standby is behind.
+
+    A reader's session is read-only by our own wish, so libpq would find no server `read-write`.
+    """
+    wish = own.get("target_session_attrs")
+    if wish is None and "," not in f"{own.get('host')}{own.get('hostaddr')}":
+        return {}
+    wish = wish or "read-write"
+    if wish == "read-write" and session.get("default_transaction_read_only") == "on":
+        wish = "primary"
+    return {"target_session_attrs": str(wish)}
 
 
 def begin(connection: Connection, statement_s: float | None) -> None:
@@ -273,6 +318,8 @@ def translated() -> _Translated:
 
 def problem_of(error: psycopg.Error) -> Problem:
     """PostgreSQL's complaint, in our words."""
+    if isinstance(error, Unreplicated):
+        return in_doubt()
     state = error.sqlstate
     if state is None:
         return _problem_without_state(error)
@@ -312,4 +359,4 @@ def without_odd_hosts(error: BaseException | None) -> str:
 
 def is_lost(error: psycopg.Error) -> bool:
     """Whether the connection is gone, so that a new one may do better."""
-    return problem_of(error).code == "store.lost"
+    return problem_of(error).code in _LOST_CODES

@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote, urlencode
 
-import psycopg
 from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict
 
 from sandbar.errors import Conflict, Fault, Forbidden, Incorrect, Unavailable
 from sandbar.store.migrate import migrations_of, schema_of
-from sandbar.store.postgres.connection import Connection, translated
+from sandbar.store.postgres.connection import Connection, open_owner, translated
 from sandbar.store.queries import load_queries
 
 PACKAGE = "sandbar.store.postgres"
@@ -26,7 +25,7 @@ _HOW = "prepare it with `sandbar migrate URL`, then open the URL that it prints"
 
 def install(admin_url: str, *, role: str = ROLE, password: str | None = None) -> str:
     """Bring the database up to date as its owner; returns the URL that servers are to use."""
-    with translated(), psycopg.connect(admin_url, autocommit=True) as connection:
+    with translated(), open_owner(admin_url) as connection:
         try:
             _install(connection, role, password)
         except errors.InsufficientPrivilege as error:

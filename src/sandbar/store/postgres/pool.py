@@ -93,7 +93,7 @@ class Pool:
         def fetch(connection: Connection) -> Any:
             return connection.execute(sql, bindings, prepare=True).fetchone()
 
-        return self._once(ws, fetch)
+        return self.run(ws, fetch)
 
     def all_rows(self, sql: str, bindings: Any, ws: int | None = None) -> list[Any]:
         """The rows of one statement; without a workspace, of one that reads no table."""
@@ -101,7 +101,7 @@ class Pool:
         def fetch(connection: Connection) -> list[Any]:
             return connection.execute(sql, bindings, prepare=True).fetchall()
 
-        return self._once(ws, fetch)
+        return self.run(ws, fetch)
 
     @contextmanager
     def snapshot(self, ws: int, start: Callable[[Connection], T]) -> Iterator[T]:
@@ -134,8 +134,8 @@ class Pool:
         self._closed = True
         self._drop_idle()
 
-    def _once(self, ws: int | None, statement: Callable[[Connection], T]) -> T:
-        """Run one statement."""
+    def run(self, ws: int | None, statement: Callable[[Connection], T]) -> T:
+        """Run one statement, perhaps twice: over another connection, if the first was lost."""
         loan = _Loan()
         try:
             answer = self._first(loan, ws, statement)

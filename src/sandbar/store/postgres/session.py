@@ -14,13 +14,12 @@ from psycopg.pq import TransactionStatus
 from sandbar import clock
 from sandbar.errors import Fault, Problem, Unavailable
 from sandbar.store.api import Wanted
-from sandbar.store.batch import in_doubt
+from sandbar.store.batch import InDoubt, in_doubt
 from sandbar.store.pieces import Pair
 from sandbar.store.plan import Plan
 from sandbar.store.postgres.apply import apply_plan
 from sandbar.store.postgres.arrays import Texts
 from sandbar.store.postgres.connection import (
-    Connection,
     command,
     is_lost,
     open_writer,
@@ -29,6 +28,7 @@ from sandbar.store.postgres.connection import (
 )
 from sandbar.store.postgres.jobs import lock_job
 from sandbar.store.postgres.reads import QUERIES, PostgresReads
+from sandbar.store.postgres.standby import Unreplicated, WritingConnection
 from sandbar.store.rows import Record, Row, State
 from sandbar.store.scan import Key
 from sandbar.store.workspaces import no_workspace
@@ -43,7 +43,7 @@ class PostgresConnector:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._connection: Connection | None = None
+        self._connection: WritingConnection | None = None
 
     def begin(self, ws: int) -> PostgresSession:
         """Begin a transaction and take the workspace's lock."""
@@ -69,7 +69,7 @@ class PostgresConnector:
             self.close()
             raise
 
-    def _lock(self, connection: Connection, ws: int) -> PostgresSession:
+    def _lock(self, connection: WritingConnection, ws: int) -> PostgresSession:
         return PostgresSession(self, connection, ws, lock_workspace(connection, ws))
 
     def was_kept(self, ws: int, t: int, nonce: bytes) -> bool:
@@ -82,8 +82,10 @@ class PostgresConnector:
                 with translated():
                     lock_workspace(connection, ws)
                     row = connection.execute(QUERIES.nonce_at, (ws, t)).fetchone()
-                    command(connection, "COMMIT")
+                    connection.commit_now()
                 return row is not None and bytes(row[0]) == nonce
+            except InDoubt:
+                raise
             except Problem:
                 if clock.monotonic_s() > deadline_s:
                     raise
@@ -100,7 +102,7 @@ class PostgresConnector:
             self._connection = None
 
 
-def lock_workspace(connection: Connection, ws: int) -> State:
+def lock_workspace(connection: WritingConnection, ws: int) -> State:
     """Begin, and wait for the lock: the first statement, before anything is read."""
     deadline_s = clock.monotonic_s() + LOCK_PATIENCE_S
     while True:
@@ -122,9 +124,10 @@ class PostgresSession(PostgresReads):
     """An open write transaction that holds the lock of one workspace."""
 
     def __init__(
-        self, connector: PostgresConnector, connection: Connection, ws: int, state: State
+        self, connector: PostgresConnector, connection: WritingConnection, ws: int, state: State
     ) -> None:
         super().__init__(connection, ws, state)
+        self._writing = connection
         self._connector = connector
         self._rows: dict[int, Row | None] = {}
         self._holders: dict[Pair, list[int]] = {}
@@ -191,7 +194,7 @@ class PostgresSession(PostgresReads):
         if not self.is_open():
             raise Fault("store.no-transaction", "the transaction ended before its commit")
         try:
-            outcome = command(self._connection, "COMMIT")
+            outcome = self._writing.commit_now()
         except psycopg.Error as error:
             if not self._connection.closed:
                 raise problem_of(error) from error
@@ -202,14 +205,28 @@ class PostgresSession(PostgresReads):
                     "store.rolled-back", "the database gave up the transaction", hint="retry"
                 )
 
+    def release(self) -> None:
+        """End a transaction that is to leave nothing.
+
+        If it has no rows of ours, by COMMIT: the driver keeps its prepared statements, and the
+        standby is waited for, also for what others committed before and this one has read.
+        """
+        if self._applied is not None or not self.is_open():
+            self.rollback()
+            return
+        try:
+            self._writing.commit_now()
+        except Unreplicated as error:
+            raise in_doubt() from error
+        except psycopg.Error:
+            self._connection.close()
+
     def rollback(self) -> None:
         """Give up, if there is anything left to give up."""
         if self._connection.closed:
             return
-        # Without rows of ours a COMMIT is as good, and the driver keeps its prepared statements.
-        way = "COMMIT" if self._applied is None and self.is_open() else "ROLLBACK"
         try:
-            command(self._connection, way)
+            command(self._connection, "ROLLBACK")
         except psycopg.Error:
             self._connection.close()
 

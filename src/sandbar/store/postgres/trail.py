@@ -13,10 +13,19 @@ from typing import Any
 from sandbar.store.numbering import Numbers, NumberTaken, Outcome, number_taken, strangers
 from sandbar.store.plan import Plan
 from sandbar.store.postgres.arrays import Longs, Texts
-from sandbar.store.postgres.connection import Connection
+from sandbar.store.postgres.connection import Connection, command
 from sandbar.store.postgres.pool import Pool
 from sandbar.store.queries import load_queries
-from sandbar.store.trail import AuditRow, Note, Place, RunEnd, Seal, audit_row, require_next
+from sandbar.store.trail import (
+    AuditRow,
+    Note,
+    Place,
+    RunEnd,
+    Seal,
+    audit_row,
+    rehearsed_row,
+    require_next,
+)
 from sandbar.store.writer import refuse_on_writer
 
 _Q = load_queries("sandbar.store.postgres", "trail.sql")
@@ -64,6 +73,18 @@ class PostgresTrail:
         """Never: there is a network in between."""
         return False
 
+    def rehearse(self, ws: int) -> bool:
+        """Write a row, and roll it back: rows are never deleted here."""
+        columns = _columns(ws, [rehearsed_row(self.run)])
+
+        def put(connection: Connection) -> None:
+            command(connection, "BEGIN")
+            connection.execute(_Q.put_audit, columns)
+            command(connection, "ROLLBACK")
+
+        self._appenders.run(ws, put)
+        return True
+
     def note_uses(self, ws: int, uses: Mapping[int, int]) -> None:
         """Note when keys were used, as far as that is news."""
         refuse_on_writer()
@@ -73,16 +94,22 @@ class PostgresTrail:
     def _put(self, ws: int, notes: Sequence[Note]) -> None:
         begun: dict[Note, AuditRow] = {}
         taken: list[AuditRow] = []
-        outcome = Outcome.DOUBTFUL
+        outcome = Outcome.LOST  # as long as nothing was sent
+
+        def put(connection: Connection) -> Any:
+            nonlocal outcome
+            outcome = Outcome.DOUBTFUL
+            return connection.execute(_Q.put_audit, columns, prepare=True).fetchone()
+
         try:
             for note in notes:
                 row = self._numbers.begin(note)
                 if row is not None:
                     begun[note] = row
             if begun:
+                columns = _columns(ws, begun.values())
                 # A connection that proves stale is replaced, and the statement run again.
-                put = self._appenders.one_row(ws, _Q.put_audit, _columns(ws, begun.values()))
-                if put != (len(begun),):
+                if self._appenders.run(ws, put) != (len(begun),):
                     taken = self._strangers(ws, begun.values())
             outcome = Outcome.KEPT
         finally:
@@ -143,6 +170,10 @@ class PostgresTrail:
     def settled_n(self, ws: int) -> int:
         """Up to where this run's numbers are settled."""
         return self._numbers.settled(ws)
+
+    def doubtful(self, ws: int) -> list[Note]:
+        """Notes of this run whose outcome nobody can tell."""
+        return self._numbers.doubtful(ws)
 
     def end_run(self) -> bool:
         """Give out no more numbers."""

@@ -139,6 +139,10 @@ class SqliteSession(SqliteReads):
             raise problem_of(error) from error
         self._connector.unlock()
 
+    def release(self) -> None:
+        """End a transaction that is to leave nothing."""
+        self.rollback()
+
     def rollback(self) -> None:
         """Give up, if there is anything left to give up."""
         if self._connection.in_transaction:

@@ -30,13 +30,24 @@ from sandbar.store.sqlite.connection import (
 )
 from sandbar.store.sqlite.file import File
 from sandbar.store.sqlite.line import Line, NotFree, begin_at_once
-from sandbar.store.trail import AuditRow, Note, Place, RunEnd, Seal, audit_row, require_next
+from sandbar.store.trail import (
+    AuditRow,
+    Note,
+    Place,
+    RunEnd,
+    Seal,
+    audit_row,
+    rehearsed_row,
+    require_next,
+)
 from sandbar.store.writer import refuse_on_writer
 
 _Q = load_queries("sandbar.store.sqlite", "trail.sql")
 
 _GREATEST = (1 << 63) - 1
 _LOG_BYTES_MAX = 4_000_000  # beyond this it is moved into the file
+_NO_WORKSPACE = 0
+_REHEARSE_S = 0.2  # for which one who only tries waits for the others
 _UNMOVED_ROWS_MAX = 400  # about as much, if each has come alone
 
 AllRows = Callable[[str, Any], list[Any]]
@@ -127,6 +138,28 @@ class SqliteTrail:
                 self._lock.release()
             except RuntimeError:
                 pass
+
+    def rehearse(self, ws: int) -> bool:
+        """Write a row and give it up; then one of no workspace, which may be deleted, to the disk.
+
+        The one needs the room in the tree that the next row will, and the other that in the log.
+        """
+        self._refuse_wrong_place()
+        if not self._lock.acquire(timeout=_REHEARSE_S):
+            return False
+        try:
+            row = rehearsed_row(self.run)
+            with self._appending.transaction(begin_at_once) as connection:
+                connection.execute("SAVEPOINT tried")
+                connection.execute(_Q.put_audit, (ws, *row))
+                connection.execute("ROLLBACK TO tried")
+                connection.execute(_Q.put_audit, (_NO_WORKSPACE, *row))
+                connection.execute(_Q.drop_audit, (_NO_WORKSPACE, row.run, row.n))
+        except NotFree:
+            return False
+        finally:
+            self._lock.release()
+        return True
 
     def note_uses(self, ws: int, uses: Mapping[int, int]) -> None:
         """Note when keys were used, as far as that is news."""
@@ -287,6 +320,10 @@ class SqliteTrail:
         if self._aside.waiting:
             self.bring_in()
         return self._numbers.settled(ws)
+
+    def doubtful(self, ws: int) -> list[Note]:
+        """Notes of this run whose outcome nobody can tell."""
+        return self._numbers.doubtful(ws)
 
     def end_run(self) -> bool:
         """Give out no more numbers."""

@@ -8,6 +8,11 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (ws, run, n) DO NOTHI
 -- name: epoch
 SELECT epoch FROM workspace WHERE ws = ? AND t >= 0
 
+-- Of a row that is only tried, before its transaction ends.
+
+-- name: drop_audit
+DELETE FROM audit WHERE ws = ? AND run = ? AND n = ?
+
 -- name: rows
 SELECT run, n, at_us, principal, key, surface, method, verb, is_success, code, duration_us,
        request_id
