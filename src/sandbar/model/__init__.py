@@ -3,6 +3,15 @@
 This package is the model's only door; nobody imports its rooms.
 """
 
+from sandbar.model.budgets import (
+    LIMIT_NAMES,
+    Account,
+    Budgets,
+    Limits,
+    Waiting,
+    is_over_budget,
+    over_budget,
+)
 from sandbar.model.commits import Commit, EntityChange, Standing
 from sandbar.model.core import FIRST_FREE_ID
 from sandbar.model.credentials import Credentials
@@ -52,11 +61,14 @@ from sandbar.model.workspace import Workspace
 __all__ = [
     "FINDINGS_MAX",
     "FIRST_FREE_ID",
+    "LIMIT_NAMES",
     "SUGGESTIONS_MAX",
     "UNREADABLE",
+    "Account",
     "AllBut",
     "Answer",
     "AuditRow",
+    "Budgets",
     "Claim",
     "Commit",
     "Create",
@@ -79,6 +91,7 @@ __all__ = [
     "Jobs",
     "Judged",
     "KeyUses",
+    "Limits",
     "Migrate",
     "Moment",
     "Note",
@@ -99,6 +112,7 @@ __all__ = [
     "Trail",
     "TransactionEntry",
     "Update",
+    "Waiting",
     "Walk",
     "Workspace",
     "Written",
@@ -108,7 +122,9 @@ __all__ = [
     "definition_operations",
     "did_you_mean",
     "door_check",
+    "is_over_budget",
     "malformed_operations",
+    "over_budget",
     "question_digest",
     "read_cursor",
     "said_plainly",

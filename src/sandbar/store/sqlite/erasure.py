@@ -20,6 +20,7 @@ QUERIES = load_queries("sandbar.store.sqlite", "queries.sql")
 def erase(connection: apsw.Connection, ws: int, id: int, t: int) -> None:
     """Drop all that is kept of an entity, and leave a mark that says when."""
     for statement in (
+        QUERIES.erase_usage,
         QUERIES.erase_versions,
         QUERIES.erase_past,
         QUERIES.erase_secrets,
