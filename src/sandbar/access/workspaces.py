@@ -111,7 +111,12 @@ def suspend_workspace(
     install_access(workspace)
     why = reason or ("the workspace is resumed" if resume else "the workspace is suspended")
     operation = Update(entity=WORKSPACE, set={SUSPENDED: not resume})
-    workspace.transact([operation], principal=caller.principal, reason=why)
+
+    def work() -> None:
+        workspace.budgets.use_reserve()
+        workspace.transact([operation], principal=caller.principal, reason=why)
+
+    workspace.run(work, principal=caller.principal, reason=why)
     return view_of(workspace, name)
 
 

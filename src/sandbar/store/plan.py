@@ -84,8 +84,7 @@ class Plan:
         if tx.changed_ids:
             self.t = tx.t
             self.instant_us = tx.instant_us
-            ids = tuple(sorted(tx.changed_ids))
-            row = TxRow(tx.t, tx.instant_us, tx.principal, tx.reason, ids)
+            row = TxRow(tx.t, tx.instant_us, tx.principal, tx.reason, tuple(sorted(tx.changed_ids)))
             self.transactions.append((row, tx.changes_schema))
             self.generation += tx.changes_schema
 
@@ -344,6 +343,7 @@ class Transaction:
 
     def _tokens_of(self, id: int) -> Tokens:
         self.require_alone()
+        self.tally.uses_reserve = True  # who may sign in is changed in a full workspace, too
         self.changed_ids.add(id)
         if self.tokens is None:
             self.tokens = Tokens()
