@@ -20,7 +20,7 @@ from sandbar.access.principals import each_of, find_owner, new_user_name, princi
 from sandbar.access.users import EMAIL, check_email, name_owner
 from sandbar.access.wishes import Wishes
 from sandbar.errors import Conflict, Forbidden, Incorrect, NotFound
-from sandbar.model import Update, Workspace, did_you_mean
+from sandbar.model import Budgets, Update, Workspace, did_you_mean
 
 NAME_MAX = 255
 METAMODEL = ("dt/Class", "dt/Property")
@@ -153,6 +153,14 @@ def check_deletable(neighbours: Neighbours, caller: Caller, name: str) -> Worksp
             hint="stop the server first, or suspend the workspace instead",
         )
     return view_of(workspace, name)
+
+
+def budgets_of(neighbours: Neighbours, caller: Caller, name: str | None) -> Budgets:
+    """The budgets of the caller's own workspace; operators may look at every one."""
+    if name is None or name == caller.workspace:
+        return neighbours.open(caller.workspace).budgets
+    _require_operator(caller)
+    return _known(neighbours, name).budgets
 
 
 def views_of(neighbours: Neighbours, names: Iterable[str]) -> Iterator[WorkspaceView]:

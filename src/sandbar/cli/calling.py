@@ -21,7 +21,7 @@ def opened(settings: Settings) -> Database:
     """The database and its workspace, as the library opens them: made, if they are not there."""
     from sandbar.database import open_database
 
-    return open_database(settings.database, settings.workspace)
+    return open_database(settings.database, settings.workspace, limits=settings.limits)
 
 
 def existing(settings: Settings) -> Database:

@@ -71,7 +71,8 @@ def add_packs(
 
     settings = Settings.from_environment(database=database, workspace=workspace)
     busy = Console(stderr=True, highlight=False, markup=False)
-    with open_database(settings.database, settings.workspace) as db:
+    where = settings.database, settings.workspace
+    with open_database(*where, limits=settings.limits) as db:
         for pack in packs:
             with db.recorded("pack.add", surface="cli"):
                 report = _load(db, pack, busy)

@@ -41,7 +41,9 @@ def run_server(settings: Settings, greeting: Greeting) -> None:
     log = structlog.get_logger("sandbar.serve")
     # The database first: if a server already runs on it, that explains the taken port as well.
     with (
-        open_database(settings.database, settings.workspace, server=True) as database,
+        open_database(
+            settings.database, settings.workspace, server=True, limits=settings.limits
+        ) as database,
         closing(take_port(settings.host, settings.port)) as listening,
     ):
         install_access(database.workspace)

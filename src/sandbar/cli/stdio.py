@@ -27,7 +27,8 @@ def stdio(
         database=database, workspace=workspace, tools=tools, projects=projects
     )
     set_up_logs(settings.log_level)
-    with open_database(settings.database, settings.workspace) as opened:
+    where = settings.database, settings.workspace
+    with open_database(*where, limits=settings.limits) as opened:
         opened.allow_projects(settings.projects)
         if settings.projects is not None:
             project_home(Path(settings.projects), settings.workspace, opened.workspace.number)

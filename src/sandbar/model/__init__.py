@@ -11,6 +11,8 @@ from sandbar.model.budgets import (
     Waiting,
     is_over_budget,
     over_budget,
+    read_limits,
+    usual_limits,
 )
 from sandbar.model.commits import Commit, EntityChange, Standing
 from sandbar.model.core import FIRST_FREE_ID
@@ -127,8 +129,10 @@ __all__ = [
     "over_budget",
     "question_digest",
     "read_cursor",
+    "read_limits",
     "said_plainly",
     "shown",
+    "usual_limits",
     "what_it_takes",
     "write_cursor",
 ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from sandbar.errors import Problem, TooMany
+from sandbar.errors import Incorrect, Problem, TooMany
+from sandbar.model.findings import did_you_mean
 from sandbar.model.writes import Writes
 from sandbar.store.api import Store
 from sandbar.store.usage import (
@@ -15,8 +17,13 @@ from sandbar.store.usage import (
     Account,
     Limits,
     background_full,
+    limits_of,
     over_budget,
 )
+
+_WORDS = {"none": 0, "0": 0, "default": None}
+_UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+_AMOUNT = re.compile(r"([0-9]{1,15}) ?(|[KMGT]iB)")
 
 
 class Waiting(NamedTuple):
@@ -81,6 +88,40 @@ class Budgets:
         self._store.jobs.try_over_budget(self._ws)
 
 
+def read_limits(given: Sequence[str]) -> dict[str, int | None]:
+    """Limits as people write them: `entities=10000`, `stored-bytes=2GiB`, `streams=none`.
+
+    None is the usual limit again: `processes=default`.
+    """
+    return dict(_read_limit(text) for text in given)
+
+
+def usual_limits(given: Sequence[str]) -> Limits:
+    """The limits of workspaces for which no others were set, some of them as people write them."""
+    read = {name: limit for name, limit in read_limits(given).items() if limit is not None}
+    return limits_of(Limits(), msgspec.json.encode(read).decode())
+
+
+def _read_limit(text: str) -> tuple[str, int | None]:
+    name, _, value = text.strip().removeprefix("limit/").partition("=")
+    if name not in LIMIT_NAMES:
+        raise Incorrect(
+            "limit.unknown",
+            f"there is no limit {name[:80]!r}",
+            hint=did_you_mean(name, LIMIT_NAMES) or f"there are {', '.join(LIMIT_NAMES)}",
+        )
+    if value in _WORDS:
+        return name, _WORDS[value]
+    match = _AMOUNT.fullmatch(value)
+    if match is None:
+        raise Incorrect(
+            "limit.malformed",
+            f"{value[:80]!r} is no amount for {name}",
+            hint=f"such as {name}=50000, {name}=2GiB, {name}=none or {name}=default",
+        )
+    return name, int(match[1]) * _UNITS[match[2]]
+
+
 def is_over_budget(problem: Problem) -> bool:
     """Whether it says that a budget is used up."""
     return isinstance(problem, TooMany) and problem.code.startswith("budget.")
@@ -94,4 +135,6 @@ __all__ = [
     "Waiting",
     "is_over_budget",
     "over_budget",
+    "read_limits",
+    "usual_limits",
 ]
