@@ -81,6 +81,7 @@ class Settings(
     log_level: LogLevel = "info"
     key_prefix: Annotated[str, msgspec.Meta(pattern=r"^sk-([a-z0-9]+-)*$")] = "sk-sand-"
     projects: str | None = None  # the folder below which agents may export and import
+    limits: tuple[str, ...] = ()  # the usual budgets of workspaces, such as entities=10000
     password: str | None = None  # of the PostgreSQL role that `sandbar migrate` makes
     class_parents: Most | None = None  # how large metamodels may grow: see `schema_bounds`
     class_depth: Most | None = None

@@ -18,8 +18,9 @@ Ask = Callable[[str], Rows]
 # Not the same in a restored database, and why.
 MADE_ANEW = {"search", "owed", "bucket"}
 DIFFERENT = {
-    "workspace": {"epoch"},  # drawn anew
-    "job": {"owner", "token", "until_us"},  # nobody holds it
+    # The first is drawn anew; what was spent in the last minute is forgotten.
+    "workspace": {"epoch", "background_transitions", "background_bytes", "background_us"},
+    "job": {"owner", "token", "until_us", "over_us"},  # nobody holds it, or has put it off
     "entity": {"place"},  # SQLite's way to say ws and id
 }
 

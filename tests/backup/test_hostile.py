@@ -165,7 +165,8 @@ def test_whatever_we_would_not_write_is_refused(sites: Sites, file: Path, kind: 
 @pytest.mark.parametrize(
     ("key", "value", "code"),
     [
-        ("version", 2, "backup.newer"),
+        ("version", 3, "backup.newer"),
+        ("version", 0, "backup.foreign"),
         ("version", "1", "backup.foreign"),
         ("format", "other", "backup.foreign"),
         ("made", "x" * 5000, "backup.foreign"),

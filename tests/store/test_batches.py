@@ -221,6 +221,16 @@ class Unruly(str):
         return str.__hash__(self)
 
 
+class Unwritable:
+    """Is counted like a document, and then no database takes it."""
+
+    def isascii(self) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        return 1
+
+
 @pytest.mark.parametrize("stage", ["prefetch", "apply"])
 def test_what_breaks_the_writer_fails_alone(store: Store, ws: int, stage: str) -> None:
     create(store, ws)
@@ -229,7 +239,7 @@ def test_what_breaks_the_writer_fails_alone(store: Store, ws: int, stage: str) -
     if stage == "prefetch":
         guilty = store.submit(ws, creating(), wanted=Wanted((), (), ((Unruly("ann"), "k"),)))
     else:
-        guilty = store.submit(ws, creating(doc=object()))  # type: ignore[arg-type]
+        guilty = store.submit(ws, creating(doc=Unwritable()))  # type: ignore[arg-type]
     last = store.submit(ws, creating(doc="3"))
     gate.open()
     assert [future.exception(WAIT_S) for future in (before, after, last)] == [None] * 3

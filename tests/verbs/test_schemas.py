@@ -100,6 +100,7 @@ ALL = [
     "workspace.create",
     "workspace.list",
     "workspace.suspend",
+    "workspace.usage",
     "workspace.delete",
 ]
 MOVING_ON = {
@@ -208,7 +209,8 @@ def test_annotations_fit_what_verbs_do() -> None:
         | ENDING
     )
     admins = {verb.name for verb in VERBS if verb.access == "admin"}
-    quiet = {"workflow.pause", "workflow.resume", "workflow.stats"}  # for all, if not in every list
+    # For all, if not in every list.
+    quiet = {"workflow.pause", "workflow.resume", "workflow.stats", "workspace.usage"}
     assert admins == {verb.name for verb in VERBS if verb.is_housekeeping} - quiet
     writers = {verb.name for verb in VERBS if verb.access == "write"}
     assert writers == (destructive | MOVING_ON | {"entity.create"}) - admins

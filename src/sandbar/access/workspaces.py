@@ -20,7 +20,7 @@ from sandbar.access.protected import protected_roots
 from sandbar.access.users import EMAIL, check_email, name_owner
 from sandbar.access.wishes import Wishes
 from sandbar.errors import Conflict, Forbidden, Incorrect, NotFound
-from sandbar.model import Update, Workspace, did_you_mean
+from sandbar.model import Budgets, Update, Workspace, did_you_mean
 
 NAME_MAX = 255
 METAMODEL = ("dt/Class", "dt/Property")
@@ -111,7 +111,12 @@ def suspend_workspace(
     install_access(workspace)
     why = reason or ("the workspace is resumed" if resume else "the workspace is suspended")
     operation = Update(entity=WORKSPACE, set={SUSPENDED: not resume})
-    workspace.transact([operation], principal=caller.principal, reason=why)
+
+    def work() -> None:
+        workspace.budgets.use_reserve()
+        workspace.transact([operation], principal=caller.principal, reason=why)
+
+    workspace.run(work, principal=caller.principal, reason=why)
     return view_of(workspace, name)
 
 
@@ -148,6 +153,14 @@ def check_deletable(neighbours: Neighbours, caller: Caller, name: str) -> Worksp
             hint="stop the server first, or suspend the workspace instead",
         )
     return view_of(workspace, name)
+
+
+def budgets_of(neighbours: Neighbours, caller: Caller, name: str | None) -> Budgets:
+    """The budgets of the caller's own workspace; operators may look at every one."""
+    if name is None or name == caller.workspace:
+        return neighbours.open(caller.workspace).budgets
+    _require_operator(caller)
+    return _known(neighbours, name).budgets
 
 
 def views_of(neighbours: Neighbours, names: Iterable[str]) -> Iterator[WorkspaceView]:

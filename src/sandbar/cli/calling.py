@@ -21,8 +21,13 @@ def opened(settings: Settings, *, server: bool = False) -> Database:
     """The database and its workspace, as the library opens them: made, if they are not there."""
     from sandbar.database import open_database
 
-    bounds = settings.schema_bounds
-    return open_database(settings.database, settings.workspace, server=server, bounds=bounds)
+    return open_database(
+        settings.database,
+        settings.workspace,
+        server=server,
+        bounds=settings.schema_bounds,
+        limits=settings.limits,
+    )
 
 
 def existing(settings: Settings) -> Database:

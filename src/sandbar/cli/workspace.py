@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sandbar.access import WorkspaceView
     from sandbar.database import Database
     from sandbar.settings import Settings
+    from sandbar.verbs.base.workspaces import UsageAnswer
 
 workspace_app = typer.Typer(
     no_args_is_help=True, help="Workspaces: each has its own classes, data, people and keys."
@@ -109,6 +110,76 @@ def list_all(
             Text("suspended", "red") if one.suspended else Text("active", "green"),
         )
     Console(highlight=False, soft_wrap=True).print(table)
+
+
+@workspace_app.command("usage")
+def usage_of(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="The workspace. Else main.", show_default=False),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+    database: ExistingDatabaseOption = None,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """What a workspace uses of its budgets, and what waits for room in them."""
+    import msgspec
+
+    with _seated(settings_of(database, workspace), workspace) as db:
+        found = call_verb(db, "workspace.usage", {"name": name})
+    if as_json:
+        print(msgspec.json.encode(found).decode())
+    else:
+        _show_usage(found)
+
+
+@workspace_app.command("limit")
+def limit_one(
+    name: NameArgument,
+    limits: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="LIMIT=AMOUNT…",
+            help="Such as entities=100000 or stored-bytes=2GiB; none for no limit, default for the"
+            " usual one.",
+        ),
+    ],
+    database: ExistingDatabaseOption = None,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Set budgets of a workspace: only who has the database can. Its admins cannot.
+
+    Such as: sandbar workspace limit shop entities=100000 stored-bytes=2GiB
+    """
+    from sandbar.access import budgets_of, local_caller
+    from sandbar.model import read_limits
+
+    changes = read_limits(limits)
+    with _seated(settings_of(database, workspace), workspace) as db:
+        with db.recorded("workspace.limit", surface="cli"):
+            caller = local_caller(db.workspace_name)
+            budgets_of(db.neighbours, caller, name).set_limits(changes)
+        found = call_verb(db, "workspace.usage", {"name": name})
+    _show_usage(found)
+
+
+def _show_usage(found: UsageAnswer) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("budget", box=None, pad_edge=False, header_style="bold")
+    for right in ("used", "limit"):
+        table.add_column(right, justify="right")
+    for budget, each in found.budgets.items():
+        limit = "none" if each.limit is None else f"{each.limit:,}"
+        used = Text(f"{each.used:,}", "red" if budget in found.over_budget else "")
+        table.add_row(Text(budget.removeprefix("limit/"), "bold"), used, limit)
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(table)
+    if found.waiting:
+        what = counted(found.waiting, "process waits", "processes wait")
+        console.print(f"{what} for room, the first since {found.waiting_since}.")
 
 
 @workspace_app.command("suspend")

@@ -195,6 +195,7 @@ class Calls(ABC):
             lambda: self.offer.codecs,
             lambda: self.offer.code.sources,
             self._family.projects,
+            self._family.count_streams,
         )
 
     @contextmanager

@@ -38,6 +38,7 @@ class Family(Generic[M]):
         self.lock = threading.RLock()
         self.members: dict[str, M] = {}
         self.journal = Journal(store)
+        self.count_streams: Callable[[str], int] = lambda workspace: 0  # that are open here
         self.projects: Path | None = None  # where callers from outside may export to
         self.neighbours = Neighbourhood(store, self.workspace, self.look_again)
 

@@ -147,6 +147,10 @@ class Database(Calls):
             )
         self._family.projects = None if root is None else Path(root).resolve()
 
+    def count_streams_by(self, count: Callable[[str], int]) -> None:
+        """How to find out how many streams of a workspace are open at this server."""
+        self._family.count_streams = count
+
     def is_well(self) -> bool:
         """Whether the workspace is there, and what goes on in the background goes on."""
         return not any(self.ailments().values())

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from sandbar.database.house import Database
 from sandbar.errors import Incorrect
-from sandbar.model import BOUNDS, SchemaBounds, Workspace
+from sandbar.model import BOUNDS, Limits, SchemaBounds, Workspace, usual_limits
 from sandbar.store.api import Store
 from sandbar.store.examined import Examination
 from sandbar.store.postgres.examine import examine as examine_postgres
@@ -26,15 +27,18 @@ def open_database(
     metamodel: bytes | None = None,
     server: bool = False,
     bounds: SchemaBounds = BOUNDS,
+    limits: Sequence[str] = (),
 ) -> Database:
     """Open a SQLite file (made if need be) or a PostgreSQL database, and one workspace in it.
 
     `principal` is who the history says has written. `metamodel` is a dump with which a new
     workspace begins instead of the bare core. `server` claims the file for a server: a second
     one is refused, while the library and the command line may work beside it. `bounds` are how
-    large the metamodels of its workspaces may grow.
+    large the metamodels of its workspaces may grow. `limits` are the budgets of workspaces for
+    which no others were set, such as "entities=10000"; see `docs/limits.md`.
     """
-    store = open_store(address_of(path_or_url), server=server, home=workspace)
+    address, usual = address_of(path_or_url), usual_limits(limits)
+    store = open_store(address, server=server, home=workspace, limits=usual)
     try:
         opened = Workspace.open(store, workspace, metamodel, bounds)
         return Database(store, opened, principal, workspace)
@@ -43,11 +47,17 @@ def open_database(
         raise
 
 
-def open_store(address: str, *, server: bool = False, home: str | None = None) -> Store:
+def open_store(
+    address: str,
+    *,
+    server: bool = False,
+    home: str | None = None,
+    limits: Limits | None = None,
+) -> Store:
     """The store at an address, without looking at any workspace."""
     if is_postgres(address):
-        return PostgresStore(address, server=server)
-    return SqliteStore(address, server=server, home=home)
+        return PostgresStore(address, server=server, limits=limits)
+    return SqliteStore(address, server=server, home=home, limits=limits)
 
 
 def is_postgres(address: str) -> bool:

@@ -29,7 +29,8 @@ class Service:
         self.listing = listing  # what `tools/list` shows unless the URL asks for more or less
         self.local_caller: Caller = local_caller(database.workspace_name)
         self.runner = Runner()
-        self.streams = Streams(database.hub, self._changed_at)
+        self.streams = Streams(database.hub, self._changed_at, self._streams_of)
+        database.count_streams_by(self.streams.count)
         self.sessions = Sessions()
         self.left_open = LeftOpen()
         self.reads_inline = database.reads_in_microseconds
@@ -44,6 +45,9 @@ class Service:
 
     def _changed_at(self, workspace: str, id: int) -> int:
         return self._database.in_workspace(workspace).workspace.get(id).t
+
+    def _streams_of(self, workspace: str) -> int:
+        return self._database.in_workspace(workspace).workspace.budgets.account().limits.streams
 
     async def read(self, exchange: Exchange, work: Callable[[], T]) -> T:
         """Do something that may take a while; what it writes takes the row of the audit along."""

@@ -21,7 +21,7 @@ from sandbar.mcp.frames import (
 )
 from sandbar.mcp.server import McpServer
 from sandbar.mcp.streams import PROMPTS, RESOURCES, TOOLS, Stream
-from sandbar.mcp.subscriptions import OpenStream, too_many
+from sandbar.mcp.subscriptions import OpenStream
 from sandbar.mcp.task_news import TaskNews, said_as_seeds
 from sandbar.mcp.wire import INVALID_PARAMS, failed, protocol_error
 
@@ -62,8 +62,9 @@ async def _serve(
     receive: Receive,
     send: Send,
 ) -> None:
-    if not await server.service.streams.open(stream):
-        error = protocol_error(too_many(), exchange.version, exchange.request_id)
+    problem = await server.service.streams.open(stream)
+    if problem is not None:
+        error = protocol_error(problem, exchange.version, exchange.request_id)
         body = failed(None if first is None else first["id"], error)
         await send_json(send, body, 429, (b"retry-after", _RETRY_AFTER_S))
         return

@@ -17,7 +17,8 @@ import anyio.to_thread
 
 from sandbar import clock
 from sandbar.access import Caller
-from sandbar.errors import Problem
+from sandbar.errors import Problem, TooMany
+from sandbar.model import over_budget
 from sandbar.notify import Hub, News, Subscription
 from sandbar.workflow import PROCESSES
 
@@ -156,22 +157,29 @@ class Stream:
 class Streams:
     """All open streams, by workspace. Lives on the event loop."""
 
-    def __init__(self, hub: Hub, changed_at: Callable[[str, int], int]) -> None:
-        """`changed_at` says when an entity of a workspace last changed; it may block."""
+    def __init__(
+        self, hub: Hub, changed_at: Callable[[str, int], int], budget_of: Callable[[str], int]
+    ) -> None:
+        """`changed_at` says when an entity of a workspace last changed, `budget_of` how many
+        streams a workspace may have open here (0: any number); both may block."""
         self._hub = hub
         self._changed_at = changed_at
+        self._budget_of = budget_of
         self._open: dict[str, set[Stream]] = {}
         self._subscriptions: dict[str, Subscription] = {}
         self._subscribing = anyio.Lock()
         self._expiring: dict[Stream, asyncio.TimerHandle] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def open(self, stream: Stream) -> bool:
-        """Begin to tell a stream; False if its caller has too many open."""
+    async def open(self, stream: Stream) -> TooMany | None:
+        """Begin to tell a stream; or why not: its caller, or the workspace, has too many open."""
         workspace = stream.caller.workspace
+        most = await anyio.to_thread.run_sync(self._budget_of, workspace)
+        if most and self.count(workspace) >= most:
+            return over_budget("streams", self.count(workspace) + 1, most)
         beside = self._open.setdefault(workspace, set())
         if stream.is_limited and len(self._limited(stream.caller)) >= STREAMS_PER_CALLER:
-            return False
+            return too_many()
         beside.add(stream)
         is_told = False
         try:
@@ -190,7 +198,11 @@ class Streams:
                 self.close(stream)
         if is_told:
             self._expire(stream)
-        return True
+        return None
+
+    def count(self, workspace: str) -> int:
+        """How many streams of a workspace are open here; from any thread."""
+        return len(self._open.get(workspace, ()))
 
     def _still_holds(self, caller: Caller) -> bool:
         try:
@@ -284,6 +296,15 @@ class Streams:
                 self.close(stream)  # the client signs in again, if it still can
             else:
                 stream.note(news)
+
+
+def too_many() -> TooMany:
+    """Streams and subscriptions cost memory: there is an end to them."""
+    return TooMany(
+        "subscription.too-many",
+        "too many streams or subscriptions are open",
+        hint="close some, or unsubscribe from what is no longer needed",
+    )
 
 
 def _is_same(one: Caller, other: Caller) -> bool:

@@ -11,7 +11,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
-from sandbar.errors import Incorrect, NotFound, TooMany
+from sandbar.errors import Incorrect, NotFound
 from sandbar.faults import log_fault
 from sandbar.mcp.exchange import Exchange, exchange_of
 from sandbar.mcp.resources import Resources
@@ -24,6 +24,7 @@ from sandbar.mcp.streams import (
     Notice,
     Stream,
     Watched,
+    too_many,
 )
 from sandbar.mcp.task_asking import BEGUN, SESSION_TASKS, ask_session
 from sandbar.mcp.task_news import TASKS, TaskNews, said_in_session, said_to_listener
@@ -74,14 +75,18 @@ class Subscriptions:
         begun: Stream | None = connection.state.get(_STREAM)
         if (begun and not begun.is_closed) or not connection.has_standalone_channel:
             return
-        caller = exchange_of(ctx, self._service).caller
-        stream = connection.state[_STREAM] = SessionStream(caller, _ALL_LISTS)
+        exchange = exchange_of(ctx, self._service)
+        caller = exchange.caller
+        stream = SessionStream(caller, _ALL_LISTS)
+        problem = await self._service.streams.open(stream)
+        if problem is not None:
+            raise protocol_error(problem, exchange.version, exchange.request_id)
+        connection.state[_STREAM] = stream
         connection.state[TOKENS], connection.state[BEGUN] = {}, set()
         connection.exit_stack.callback(self._service.streams.close, stream)
         if connection.session_id is not None:
             connection.exit_stack.callback(self._service.sessions.end, connection.session_id)
             await self._service.sessions.begin(connection.session_id, caller)
-        await self._service.streams.open(stream)
         assert self._tasks is not None
         self._tasks.start_soon(self._serve_session, stream, connection)
 
@@ -179,8 +184,9 @@ class Subscriptions:
         exchange = exchange_of(ctx, self._service)
         wanted = params.notifications
         stream = Stream(exchange.caller, _wanted_lists(wanted))
-        if not await self._service.streams.open(stream):
-            raise protocol_error(too_many(), exchange.version, exchange.request_id)
+        problem = await self._service.streams.open(stream)
+        if problem is not None:
+            raise protocol_error(problem, exchange.version, exchange.request_id)
         meta = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
         try:
             honoured = _honoured(wanted)
@@ -291,12 +297,3 @@ def _honoured(wanted: types.SubscriptionFilter) -> dict[str, Any]:
     if wanted.resources_list_changed:
         honoured["resourcesListChanged"] = True
     return honoured
-
-
-def too_many() -> TooMany:
-    """Streams and subscriptions cost memory: there is an end to them."""
-    return TooMany(
-        "subscription.too-many",
-        "too many streams or subscriptions are open",
-        hint="close some, or unsubscribe from what is no longer needed",
-    )

@@ -37,6 +37,7 @@ from sandbar.mcp.wire import (
     knows_tasks,
     protocol_error,
 )
+from sandbar.model import is_over_budget
 from sandbar.verbs import Task, Tasks
 from sandbar.workflow import CALL, unknown_task
 
@@ -183,8 +184,10 @@ class TaskMethods:
         connection = connection_of(ctx)
         is_asking = can_ask(ctx) and can_be_asked(connection)
         tries: Counter[str] = Counter()
-        if not await self._service.streams.open(stream):
-            raise protocol_error(too_many_waiting(), exchange.version, exchange.request_id)
+        problem = await self._service.streams.open(stream)
+        if problem is not None:
+            problem = problem if is_over_budget(problem) else too_many_waiting()
+            raise protocol_error(problem, exchange.version, exchange.request_id)
         try:
             while True:
                 task = await self._find(exchange, handle)

@@ -4,6 +4,17 @@ This package is the model's only door; nobody imports its rooms.
 """
 
 from sandbar.model.bounds import BOUNDS, SchemaBounds
+from sandbar.model.budgets import (
+    LIMIT_NAMES,
+    Account,
+    Budgets,
+    Limits,
+    Waiting,
+    is_over_budget,
+    over_budget,
+    read_limits,
+    usual_limits,
+)
 from sandbar.model.commits import Commit, EntityChange, Standing
 from sandbar.model.core import FIRST_FREE_ID
 from sandbar.model.credentials import Credentials
@@ -54,11 +65,14 @@ __all__ = [
     "BOUNDS",
     "FINDINGS_MAX",
     "FIRST_FREE_ID",
+    "LIMIT_NAMES",
     "SUGGESTIONS_MAX",
     "UNREADABLE",
+    "Account",
     "AllBut",
     "Answer",
     "AuditRow",
+    "Budgets",
     "Claim",
     "Commit",
     "Create",
@@ -81,6 +95,7 @@ __all__ = [
     "Jobs",
     "Judged",
     "KeyUses",
+    "Limits",
     "Migrate",
     "Moment",
     "Note",
@@ -102,6 +117,7 @@ __all__ = [
     "Trail",
     "TransactionEntry",
     "Update",
+    "Waiting",
     "Walk",
     "Workspace",
     "Written",
@@ -111,11 +127,15 @@ __all__ = [
     "definition_operations",
     "did_you_mean",
     "door_check",
+    "is_over_budget",
     "malformed_operations",
+    "over_budget",
     "question_digest",
     "read_cursor",
+    "read_limits",
     "said_plainly",
     "shown",
+    "usual_limits",
     "what_it_takes",
     "write_cursor",
 ]

@@ -381,6 +381,10 @@ class Unit:
         return changed
 
     def _plan(self, draft: Draft) -> None:
+        live = self.schema.live_key
+        if live is not None:
+            was, is_now = (draft.old or {}).get(live), (draft.doc or {}).get(live)
+            self.tx.tally.processes += bool(is_now) - bool(was)
         if draft.before is None and draft.doc is not None:
             self.tx.change(creation_of(draft, self.class_of(draft)), None)
             return

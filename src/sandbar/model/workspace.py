@@ -15,6 +15,7 @@ from sandbar.errors import Problem
 from sandbar.model import core
 from sandbar.model.bootstrap import read_metamodel
 from sandbar.model.bounds import BOUNDS, SchemaBounds
+from sandbar.model.budgets import Budgets
 from sandbar.model.commits import Commit, Standing, commits_after
 from sandbar.model.core import Entry
 from sandbar.model.counting import count_holders
@@ -71,6 +72,7 @@ class Workspace:
         self._writes = Writes(store, ws, self._schema_of_generation, self._latest_schema)
         self.credentials = Credentials(store, ws, self._writes, self._latest_schema)
         self.jobs = Jobs(self._writes)
+        self.budgets = Budgets(store, ws, self._writes)
         self.validity = Validity(self._view)
 
     @classmethod
@@ -143,10 +145,7 @@ class Workspace:
         unit = self._writes.open_unit()
         if unit is not None and as_of is None:
             return self._writes.get(unit, entity)
-        if as_of is None:
-            found = self._get_now(entity)
-        else:
-            found = self._get_past(entity, as_of) if isinstance(as_of, int) else None
+        found = self._get_now(entity) if as_of is None else self._get_past(entity, as_of)
         return found if found is not None else self._get_carefully(entity, as_of)
 
     def _get_now(self, entity: Any) -> Entity | None:
@@ -167,7 +166,7 @@ class Workspace:
         schema = self._schemas.at(head.generation, head.epoch)
         return None if schema is None or row is None else render_plain(schema, row)
 
-    def _get_past(self, entity: Any, t: int) -> Entity | None:
+    def _get_past(self, entity: Any, t: Moment) -> Entity | None:
         """The fast way into the past: the schema of then must be at hand."""
         if type(entity) is not int or type(t) is not int:
             return None

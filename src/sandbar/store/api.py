@@ -19,6 +19,7 @@ from sandbar.store.reading import Reads
 from sandbar.store.rows import Head, Record, Row, State, Token, TxRow, Version
 from sandbar.store.scan import Key, Scan
 from sandbar.store.trail import Buckets, KeyUses, Trail
+from sandbar.store.usage import Account
 from sandbar.store.wanted import NOTHING_WANTED, LookedUp, Wanted
 from sandbar.store.watchers import Heard, Watch
 
@@ -106,6 +107,12 @@ class Store(Protocol):
 
     def create_workspace(self, name: str) -> int:
         """Make an empty workspace; an existing one of that name is simply returned."""
+
+    def account(self, ws: int) -> Account:
+        """What a workspace uses, and may use, at this moment."""
+
+    def set_limits(self, ws: int, limits: str) -> None:
+        """Set the limits of a workspace, as JSON: they hold from the next write on."""
 
     def home_of_server(self) -> str | None:
         """The workspace that a server on this database is at home in, where that can be told."""

@@ -50,6 +50,7 @@ class WorkspaceRow(NamedTuple):
     generation: int
     next_id: int
     instant_us: int
+    limits: str = "{}"  # those that were set; what is used is counted anew
 
     @property
     def is_dropped(self) -> bool:

@@ -1,6 +1,6 @@
 """The file of a backup: a line that says what it is, blocks of rows, and a digest of all of it.
 
-    {"format":"sandbar-backup","version":1,…}⏎
+    {"format":"sandbar-backup","version":2,…}⏎
     length (4 bytes), a compressed block: [what, workspace, rows]      again and again
     0 (4 bytes), SHA-256 of everything before (32 bytes)
 
@@ -28,9 +28,10 @@ from sandbar.store.archive import (
     WorkspaceRow,
     damaged,
 )
+from sandbar.store.usage import Limits, limits_of
 
 FORMAT = "sandbar-backup"
-VERSION = 1
+VERSION = 2  # 1 had no limits of workspaces
 BLOCK_BYTES_MAX = 128 * 1024 * 1024  # for a single row; others have about `_BLOCK_BYTES`
 BLOCK_ROWS_MAX = 50_000
 WORKSPACES_MAX = 1_000_000
@@ -72,6 +73,7 @@ _Small = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
 _Natural = Annotated[int, msgspec.Meta(ge=0, le=(1 << 53) - 1)]
 _Number = Annotated[int, msgspec.Meta(ge=1, le=WORKSPACE_NUMBER_MAX)]
 _Name = Annotated[str, msgspec.Meta(max_length=255)]
+_Limits = Annotated[str, msgspec.Meta(max_length=10_000)]
 _Since1 = Annotated[int, msgspec.Meta(ge=-1, le=(1 << 53) - 1)]
 
 _TYPES: dict[Kind, Any] = {
@@ -84,9 +86,12 @@ _TYPES: dict[Kind, Any] = {
 }
 _encode = msgspec.msgpack.Encoder().encode
 _blocks = msgspec.msgpack.Decoder(tuple[str, _Natural, msgspec.Raw])
-_workspaces = msgspec.msgpack.Decoder(
-    list[tuple[_Number, _Name, _Since1, _Natural, _Natural, _Natural]]
-)
+_workspaces: dict[int, msgspec.msgpack.Decoder[Any]] = {
+    1: msgspec.msgpack.Decoder(list[tuple[_Number, _Name, _Since1, _Natural, _Natural, _Natural]]),
+    2: msgspec.msgpack.Decoder(
+        list[tuple[_Number, _Name, _Since1, _Natural, _Natural, _Natural, _Limits]]
+    ),
+}
 _totals = msgspec.msgpack.Decoder(list[tuple[str, _Natural]])
 
 
@@ -176,7 +181,7 @@ def read_header(file: BinaryIO) -> Header:
         header = msgspec.json.decode(line, type=Header)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise _foreign() from error
-    if header.format != FORMAT or not line.endswith(b"\n"):
+    if header.format != FORMAT or header.version < 1 or not line.endswith(b"\n"):
         raise _foreign()
     if header.version > VERSION:
         raise Conflict(
@@ -219,7 +224,8 @@ class ArchiveReader:
             raise damaged("it does not begin with its workspaces")
         _check_length(raw, WORKSPACES_MAX, least=0)
         with _decoding():
-            self.workspaces = [WorkspaceRow(*row) for row in _workspaces.decode(raw)]
+            decoder = _workspaces[self.header.version]
+            self.workspaces = [WorkspaceRow(*row) for row in decoder.decode(raw)]
         self._check_workspaces()
         self.counts: dict[tuple[int, str], int] = {}
 
@@ -252,6 +258,9 @@ class ArchiveReader:
             "\0" in name for name in names
         ):
             raise damaged("a workspace has no name")
+        with _decoding():
+            for row in self.workspaces:
+                limits_of(Limits(), row.limits)
 
     def _check_end(self, raw: msgspec.Raw) -> None:
         _check_length(raw, len(TABLES))

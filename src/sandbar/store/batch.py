@@ -19,6 +19,7 @@ from sandbar.store.answer import Answer, resolve_all
 from sandbar.store.numbering import Outcome, Ride
 from sandbar.store.plan import Base, Plan, Transaction
 from sandbar.store.rows import State
+from sandbar.store.usage import Account
 from sandbar.store.wanted import Wanted, unique_wanted
 
 
@@ -50,6 +51,7 @@ class WriteSession(Base, Protocol):
     """An open database transaction that holds the lock of one workspace."""
 
     state: State
+    account: Account
 
     def prefetch(self, wanted: Wanted) -> None:
         """Fetch what the batch is likely to read."""
@@ -155,7 +157,7 @@ def _attempt(
         session = begin()
     except Problem as problem:
         raise _NotBegun(problem) from problem
-    plan = Plan(session.state)
+    plan = Plan(session.state, session.account)
     outcome = Outcome.LOST
     deferred: list[Item] = []
     try:

@@ -16,6 +16,8 @@ from sandbar.errors import Conflict
 _S = 1_000_000
 _TOKEN_BITS = 63
 
+PUT_OFF_MAX_S = 60.0  # a job that waits for a budget is looked at again after this at the latest
+
 
 class Claim(NamedTuple):
     """A job that somebody holds, under a token that nobody else has."""
@@ -48,6 +50,21 @@ class JobQueue(Protocol):
 
     def release(self, ws: int, id: int, token: int, delay_s: float = 0.0) -> None:
         """Let others have it, after a while; whoever has lost it has nothing to give."""
+
+    def put_off(self, ws: int, id: int, token: int, least_s: float) -> None:
+        """Let it wait for a budget: for so long at least, and longer the longer it has waited."""
+
+    def note_over_budget(self, ws: int, id: int, token: int, *, is_over: bool) -> None:
+        """Say of a job that is held whether it waits for a budget."""
+
+    def over_budget(self, ws: int, ids: Sequence[int]) -> dict[int, int]:
+        """Which of these wait for a budget, and since when."""
+
+    def all_over_budget(self, ws: int) -> tuple[int, int | None]:
+        """How many of a workspace wait for a budget, and since when the first of them does."""
+
+    def try_over_budget(self, ws: int) -> None:
+        """Have those be due that wait for a budget: there may be room now."""
 
     def next_due_s(self) -> float | None:
         """How long until there is a job to claim; one that is held counts from its lease's end."""

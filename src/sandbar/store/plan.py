@@ -24,6 +24,7 @@ from sandbar.store.scan import Found, Key, Scan, level_of
 from sandbar.store.search import Sought, Words
 from sandbar.store.tokens import Tokens
 from sandbar.store.trail import AuditRow
+from sandbar.store.usage import Account, Limits, Tally, Usage
 from sandbar.store.wanted import Wanted
 
 
@@ -46,12 +47,11 @@ class Base(Reads, Protocol):
 class Plan:
     """The rows of a batch, and the view of the database that they add up to."""
 
-    def __init__(self, state: State) -> None:
-        self.t = state.t
+    def __init__(self, state: State, account: Account | None = None) -> None:
+        self.account = account or Account(Usage(), Limits(), 0)
+        self.t, self.instant_us = state.t, state.instant_us
+        self.generation, self.epoch = state.generation, state.epoch
         self.next_id = state.next_id
-        self.generation = state.generation
-        self.epoch = state.epoch
-        self.instant_us = state.instant_us
         self.rows: dict[int, Row | None] = {}
         self.versions: dict[tuple[int, int], tuple[int, str | None]] = {}
         self.begun = Begun()
@@ -84,8 +84,7 @@ class Plan:
         if tx.changed_ids:
             self.t = tx.t
             self.instant_us = tx.instant_us
-            ids = tuple(sorted(tx.changed_ids))
-            row = TxRow(tx.t, tx.instant_us, tx.principal, tx.reason, ids)
+            row = TxRow(tx.t, tx.instant_us, tx.principal, tx.reason, tuple(sorted(tx.changed_ids)))
             self.transactions.append((row, tx.changes_schema))
             self.generation += tx.changes_schema
 
@@ -98,6 +97,7 @@ class Plan:
     def flush(self, base: Base) -> None:
         """Write the rows planned so far and forget them; counters and records stay planned."""
         base.apply(self)
+        self.account.note_saved()
         self.rows, self.versions, self.begun, self.ended = {}, {}, Begun(), {}
         self.past, self.secrets = [], {}
         self.words, self.first_unstored_id = {}, self.next_id
@@ -154,6 +154,7 @@ class Transaction:
         self.records: dict[tuple[str, str], Record] = {}
         self.tokens: Tokens | None = None
         self.jobs: dict[int, int | None] = {}
+        self.tally = Tally(plan.account)
         self._superseded: list[Row] = []
         self._reindexed = False
         self.is_refused = False  # be it that somebody has swallowed the refusal
@@ -225,6 +226,7 @@ class Transaction:
         """Go on only if the entity's job is held under this token; it stays so until the end."""
         if id in self._plan.jobs or self._base.job_token(id) != token:
             raise job_lost(id)
+        self.tally.begin_background()
 
     def require_free_job(self, id: int) -> None:
         """Go on only if nobody holds the entity's job; nobody will until the end."""
@@ -287,6 +289,7 @@ class Transaction:
             raise Fault("store.absent", f"entity {change.id} cannot be deleted: it is not there")
         if before is not None:
             self._superseded.append(before)
+        self.tally.change(change.doc, before, self.t)
         self.changes.append(change)
         self.changed_ids.add(change.id)
 
@@ -312,6 +315,7 @@ class Transaction:
     def erase(self, id: int) -> None:
         """Let nothing be left of an entity that is gone, in all its past, but a mark of that."""
         self.require_alone()
+        self.tally.is_erasing = True
         self._plan.erased[id] = self.t
         self.changed_ids.add(id)
         self.schedule(id, None)
@@ -339,6 +343,7 @@ class Transaction:
 
     def _tokens_of(self, id: int) -> Tokens:
         self.require_alone()
+        self.tally.uses_reserve = True  # who may sign in is changed in a full workspace, too
         self.changed_ids.add(id)
         if self.tokens is None:
             self.tokens = Tokens()
@@ -371,6 +376,7 @@ class Transaction:
         """Hand the collected changes to the plan."""
         if self.is_refused:
             raise RunAlone
+        self.tally.finish()
         for row in self._superseded:
             self._plan.supersede(row, self.t)
         self._plan.absorb(self)
@@ -385,6 +391,7 @@ class Transaction:
             self._plan.take(change, self.t)
         self._plan.secrets.update(self.secrets)
         self._plan.next_id = self.next_id
+        self.tally.flush()
         self._plan.flush(self._base)
         self.changes, self._superseded, self.secrets = [], [], {}
         self._reindexed = False

@@ -33,6 +33,7 @@ class Context(msgspec.Struct, frozen=True):
     codecs_of: Callable[[], Codecs] = base_codecs  # of the packs, too; looked at if need be
     pack_sources: Callable[[], tuple[Source, ...]] = tuple  # what packs can import
     projects: Path | None = None  # the folder that callers from outside are kept to
+    count_streams: Callable[[str], int] = lambda workspace: 0  # that are open at this server
 
     @property
     def workflows(self) -> Workflows:

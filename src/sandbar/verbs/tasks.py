@@ -42,6 +42,7 @@ class Task(Answer, frozen=True, kw_only=True):
     kind: Kind | None = None
     label: str | None = None
     paused: bool = False
+    over_budget: bool = False  # it waits until the budget of the workspace has room
     progress: dict[str, Any] | None = None
     result: Any = None
     error: dict[str, Any] | None = None
@@ -220,6 +221,7 @@ class Tasks:
             "kind": view.kind,
             "label": view.label,
             "paused": view.paused,
+            "over_budget": view.over_budget,
             "progress": view.progress,
             "result": view.result,
             "error": view.error,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from sandbar import clock
 from sandbar.errors import Conflict, Fault, Interrupted, Problem, Unavailable
 from sandbar.faults import log_fault
+from sandbar.model import is_over_budget
 from sandbar.patience import Patience, limited
 from sandbar.workflow import metamodel as mm
 from sandbar.workflow.conditions import Act
@@ -148,7 +149,7 @@ def run_activity(held: Held, record: Record, activity: Activity, patience: Patie
     try:
         with limited(patience):
             outcome = activity(job)
-        _finish(held, record, outcome)
+        job.when_affordable(lambda: _finish(held, record, outcome))
     except Interrupted as problem:
         if patience.is_cancelled():
             raise
@@ -237,10 +238,10 @@ def _way_of_failure(record: Record) -> Transition | None:
 
 
 def is_passing(problem: Problem) -> bool:
-    """Whether it says nothing of the process: the job is another's by now, or the store ails."""
-    return problem.code == "job.lost" or (
-        isinstance(problem, Unavailable) and problem.code.startswith("store.")
-    )
+    """Whether it says nothing of the process: the job is another's by now, the store ails, or the
+    budget of the workspace is used up."""
+    is_store = isinstance(problem, Unavailable) and problem.code.startswith("store.")
+    return problem.code == "job.lost" or is_store or is_over_budget(problem)
 
 
 def _fenced(held: Held, work: Callable[[Record], T]) -> T:

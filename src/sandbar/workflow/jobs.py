@@ -8,8 +8,8 @@ from copy import deepcopy
 from typing import Any, NamedTuple, TypeVar
 
 from sandbar import clock
-from sandbar.errors import Problem
-from sandbar.model import Update, Workspace, Written
+from sandbar.errors import Problem, TooMany
+from sandbar.model import Update, Workspace, Written, is_over_budget
 from sandbar.patience import Patience
 from sandbar.workflow import metamodel as mm
 from sandbar.workflow.budgets import (
@@ -26,6 +26,7 @@ from sandbar.workflow.workflows import Workflows
 
 T = TypeVar("T")
 
+_LOOK_EVERY_S = 0.25  # whether there is room in a budget, or nobody wants it any more
 _PROGRESS_EVERY_S = 0.3  # what is told more often is left out
 _MESSAGE_CHARACTERS_MAX = 2_000
 
@@ -163,6 +164,26 @@ class Job(AnyJob):
         """Go on only while this is still ours to do."""
         self._patience.check()
 
+    def when_affordable(self, work: Callable[[], T]) -> T:
+        """Do it as soon as the workspace may do more in the background; says that it waits."""
+        id, budgets, is_waiting = self.process.process_id, self.workspace.budgets, False
+        try:
+            while True:
+                try:
+                    return work()
+                except TooMany as problem:
+                    wait_s = problem.data.get("wait-s")
+                    if wait_s is None or not is_over_budget(problem):
+                        raise
+                if not is_waiting:
+                    is_waiting = True
+                    budgets.note_waiting(id, self._token, is_waiting=True)
+                self._patience.check()
+                clock.pause_s(min(wait_s, _LOOK_EVERY_S))
+        finally:
+            if is_waiting:
+                budgets.note_waiting(id, self._token, is_waiting=False)
+
     def fenced(self, work: Callable[[], T]) -> T:
         """Run a transaction that commits only while the job is still ours."""
 
@@ -170,7 +191,10 @@ class Job(AnyJob):
             self.workspace.jobs.require(self.process.process_id, self._token)
             return work()
 
-        return self.workspace.run(guarded, principal=self._actor, wanted=(self.process.process_id,))
+        wanted = (self.process.process_id,)
+        return self.when_affordable(
+            lambda: self.workspace.run(guarded, principal=self._actor, wanted=wanted)
+        )
 
 
 def left_behind(outcome: Outcome) -> dict[str, Any]:

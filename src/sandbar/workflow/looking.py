@@ -10,7 +10,7 @@ from sandbar import clock
 from sandbar.model import Entity, Workspace
 from sandbar.workflow import metamodel as mm
 from sandbar.workflow.machines import Machine
-from sandbar.workflow.records import Records, view_of
+from sandbar.workflow.records import Records, views_of
 from sandbar.workflow.views import HistoryRow, ProcessView, Stats
 
 _PAGE = 1000
@@ -65,7 +65,8 @@ class Looking:
             cursor=cursor,
             hidden=hidden,
         )
-        return [view_of(self._records.record(entity)) for entity in page.items], page.cursor
+        records = [self._records.record(entity) for entity in page.items]
+        return views_of(self._workspace, records), page.cursor
 
     def _versions(self, workflow: str) -> list[int]:
         return [entity.entity_id for entity in self._definitions(workflow)]

@@ -63,6 +63,7 @@ class Moves:
         self, record: Record, transition: Transition, act: Act, outcome: Slots | None = None
     ) -> Record:
         """Make a transition that leaves the state of the process; `outcome` is set besides."""
+        self._workspace.budgets.count_transition()
         now_us = clock.now_us()
         now = clock.instant_text(now_us)
         if transition.requires_reason and not act.reason:
@@ -77,7 +78,7 @@ class Moves:
         slots = self._entering(record, to, now_us)
         slots |= {mm.DATA: data or None, **(outcome or {})}
         written = self._write(record, to, slots, act, transition.name, now)
-        if _needs_job(record.state) or _needs_job(to):
+        if record.state.is_driven or to.is_driven:
             self._workspace.jobs.schedule(record.id, due_us(to, slots, is_paused=False))
         return written
 
@@ -249,10 +250,6 @@ def _with(record: Record, slots: Slots, state: State, t: int | None = None) -> R
 def lacks_code(record: Record) -> bool:
     """Whether a worker has said that it has no code for the activity."""
     return bool((record.entity.get(mm.ERROR) or {}).get("code") == NO_CODE)
-
-
-def _needs_job(state: State) -> bool:
-    return state.activity is not None or state.after is not None
 
 
 def timer_at(state: State, now_us: int) -> str | None:

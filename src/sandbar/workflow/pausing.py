@@ -27,6 +27,7 @@ def rest(workspace: Workspace, moves: Moves, act: Act, record: Record) -> Record
         )
     if record.is_paused:
         raise paused(record)
+    workspace.budgets.use_reserve()
     workspace.jobs.schedule(record.id, None)
     return moves.note(record, "pause", act, {mm.PAUSED: True})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -153,7 +154,13 @@ class Records:
         return Known(definition.entity_id, definition[mm.FINGERPRINT], machine, state_ids, names)
 
 
-def view_of(record: Record, *, transitions: list[str] | None = None) -> ProcessView:
+def views_of(workspace: Workspace, records: Sequence[Record]) -> list[ProcessView]:
+    """Processes as they are shown now: those that wait for a budget say so."""
+    waiting = workspace.budgets.waiting_of([one.id for one in records if one.state.is_driven])
+    return [view_of(one, is_over_budget=one.id in waiting) for one in records]
+
+
+def view_of(record: Record, *, is_over_budget: bool = False) -> ProcessView:
     """A process as it is shown."""
     entity, state = record.entity, record.state
     progress = entity.get(mm.PROGRESS)
@@ -170,13 +177,13 @@ def view_of(record: Record, *, transitions: list[str] | None = None) -> ProcessV
         kind=state.kind,
         label=state.label,
         paused=record.is_paused,
+        over_budget=is_over_budget,
         subject=entity.get(mm.SUBJECT),
         data=record.data,
         progress=progress,
         result=entity.get(mm.RESULT),
         error=entity.get(mm.ERROR),
         input=questions_of(record),
-        transitions=transitions,
         started_at=entity[mm.STARTED_AT],
         started_by=entity[mm.STARTED_BY],
         updated_at=updated_at,

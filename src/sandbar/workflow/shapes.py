@@ -73,6 +73,11 @@ class State(
     input: Input | None = None
     is_cancellable: bool = msgspec.field(default=True, name="cancellable?")
 
+    @property
+    def is_driven(self) -> bool:
+        """Whether a worker has something to do for a process that stands here."""
+        return self.activity is not None or self.after is not None
+
 
 class Move(
     msgspec.Struct,

@@ -142,6 +142,7 @@ class Starting:
             class_ = self._workspace.get(subject).class_
             kinds = [class_, *self._workspace.schema().ancestors(class_)]
             self._effects_guard.admit(frozenset(kinds))
+        self._workspace.budgets.count_transition()
         # Nobody has asked for it in person: it acts with nobody's rights.
         return self.start(workflow, subject, act, None, parent, None).id
 

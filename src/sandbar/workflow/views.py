@@ -29,6 +29,7 @@ class ProcessView(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omi
     kind: Kind | None = None
     label: str | None = None
     paused: bool = False
+    over_budget: bool = False  # it waits until the budget of its workspace has room
     subject: int | str | None = None
     data: dict[str, Any] = {}
     progress: dict[str, Any] | None = None

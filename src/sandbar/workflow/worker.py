@@ -18,7 +18,7 @@ from typing import NamedTuple
 from sandbar import clock
 from sandbar.errors import Interrupted, NotFound, Problem, Unavailable
 from sandbar.faults import log_fault
-from sandbar.model import Claim, JobQueue
+from sandbar.model import Claim, JobQueue, is_over_budget
 from sandbar.patience import Patience
 from sandbar.workflow.driving import (
     CRASHES_MAX,
@@ -53,6 +53,7 @@ _LACKING_MAX = 64  # of which it remembers when that is
 _TIMERS_BESIDE = 4  # are fired although there is no room for activities
 _BUSY_S = 0.1
 _NO_ROOM_S = 0.5  # until an activity for which there is no room is looked at again
+_OVER_BUDGET_PAUSE_S = 1.0  # at least, however soon there is room for one
 _ALONE_S = 60.0  # for one that may have brought servers down, before another such is run beside it
 _ASIDE_S = 1.0  # until another such is tried
 _LEAVING_MAX = 64  # activities that have lost their job and have not noticed it
@@ -183,7 +184,7 @@ class Worker:
             if one.late_s is not None and clock.monotonic_s() > one.late_s:
                 give_up(held, record)
         except Problem as problem:
-            if problem.code != "job.lost":
+            if problem.code != "job.lost" and not is_over_budget(problem):
                 self._note(problem)  # the others' leases are renewed all the same
 
     def _look_again(self, one: _Running, held: Held) -> None:
@@ -240,7 +241,9 @@ class Worker:
         except Interrupted:
             self._let_go(claim, 0.0)
         except Problem as problem:
-            if problem.code not in ("job.lost", "store.closed"):
+            if is_over_budget(problem):
+                self._put_off(claim, problem)
+            elif problem.code not in ("job.lost", "store.closed"):
                 log_fault("workflow.process-stuck", problem)
                 self._let_go(claim, _AILING_PAUSE_S)
         except BaseException as error:  # noqa: BLE001 - a process that cannot be served is tried again
@@ -255,6 +258,9 @@ class Worker:
             self.wake()
 
     def _serve(self, held: Held, claim: Claim, *, is_beside: bool) -> None:
+        problem = held.workflows.workspace.budgets.background_full()
+        if problem is not None:  # without a transaction that the writer would refuse
+            raise problem
         try:
             record = held.workflows.records.read(held.process_id)
         except NotFound:
@@ -308,6 +314,14 @@ class Worker:
         if not is_held or self._is_stopping:
             patience.cancel()
         return patience
+
+    def _put_off(self, claim: Claim, problem: Problem) -> None:
+        """The budget of its workspace is used up: others are served, and this one when it can."""
+        wait_s = max(problem.data.get("wait-s", 0.0), _OVER_BUDGET_PAUSE_S)
+        try:
+            self._jobs.put_off(claim.ws, claim.id, claim.token, wait_s)
+        except Problem as refused:
+            self._note(refused)  # the lease runs out by itself
 
     def _let_go(self, claim: Claim, delay_s: float) -> None:
         try:

@@ -25,7 +25,7 @@ from sandbar.workflow.machines import Machine
 from sandbar.workflow.moves import Moves
 from sandbar.workflow.pausing import go_on, rest
 from sandbar.workflow.possible import Ways, refuse_internal, ways_on
-from sandbar.workflow.records import Record, Records, view_of
+from sandbar.workflow.records import Record, Records, view_of, views_of
 from sandbar.workflow.specs import read_spec
 from sandbar.workflow.starting import Starting
 from sandbar.workflow.views import HistoryRow, ProcessView, Stats
@@ -181,6 +181,7 @@ class Workflows:
         act = Act(principal, reason, roles=roles)
 
         def work(record: Record) -> Record:
+            self.workspace.budgets.use_reserve()
             if run is not None and record.run != run:
                 raise not_cancelled(record, "already-completed")
             return self.moves.make(record, *way_to_cancel(self.workspace, record, act, wordless))
@@ -238,13 +239,15 @@ class Workflows:
 
     def view(self, process_id: int, *, as_of: int | None = None) -> ProcessView:
         """A process as it stands, or stood."""
-        return view_of(self.records.read(process_id, as_of=as_of))
+        record = self.records.read(process_id, as_of=as_of)
+        return views_of(self.workspace, [record])[0] if as_of is None else view_of(record)
 
     def state(self, process_id: int, *, principal: str, roles: Collection[str] = ()) -> ProcessView:
         """The same with the transitions that could be made now by this principal."""
         record = self.records.read(process_id)
         act = Act(principal, roles=roles)
-        return _with_ways(record, ways_on(self.workspace, self.records, record, act))
+        view = views_of(self.workspace, [record])[0]
+        return _with_ways(view, ways_on(self.workspace, self.records, record, act))
 
     def may_answer(self, view: ProcessView, *, principal: str, roles: Collection[str]) -> bool:
         """Whether this principal is among those whom a process asks; it may ask nothing."""
@@ -311,14 +314,13 @@ class Workflows:
 
     def _done(self, record: Record, ways: Ways) -> ProcessView:
         state = record.state
-        if state.activity is not None or state.after is not None:
+        if state.is_driven:
             self._scheduled()
-        return _with_ways(record, ways)
+        return _with_ways(view_of(record), ways)
 
 
-def _with_ways(record: Record, ways: Ways) -> ProcessView:
-    view = view_of(record, transitions=ways.open)
-    return msgspec.structs.replace(view, blocked=ways.blocked) if ways.blocked else view
+def _with_ways(view: ProcessView, ways: Ways) -> ProcessView:
+    return msgspec.structs.replace(view, transitions=ways.open, blocked=ways.blocked or {})
 
 
 def _expect(record: Record, state: str | None) -> None:

@@ -30,6 +30,7 @@ def apply_plan(connection: Connection, ws: int, plan: Plan, nonce: bytes) -> Non
     rows: Bindings = {"ws": ws, "nonce": nonce}
     rows |= {"t": plan.t, "generation": plan.generation}
     rows |= {"next_id": plan.next_id, "instant_us": plan.instant_us}
+    rows |= plan.account.usage._asdict() | plan.account.unsaved()._asdict()
     rows |= _slots(ws, plan) | _past(plan) | _versions(plan) | _entities(plan) | _transactions(plan)
     rows |= words_of(ws, plan)
     connection.execute(_Q.put_rows, rows)
@@ -40,6 +41,7 @@ def apply_plan(connection: Connection, ws: int, plan: Plan, nonce: bytes) -> Non
     apply_jobs(connection, ws, plan)
     apply_rides(connection, ws, plan)
     for id, t in plan.erased.items():
+        connection.execute(_Q.erase_usage, {"ws": ws, "id": id})
         connection.execute(_Q.erase, (Longs((id,)), t))
 
 

@@ -139,9 +139,9 @@ class PostgresDestination(_Bound):
         )
         if self._value(_Q.put_workspaces, bindings) != len(workspaces):
             raise not_empty("this database")
-        for row in workspaces:
-            if not row.is_dropped:
-                self._add(row.ws, _Q.put_unsearched, [])
+        self._living = [row for row in workspaces if not row.is_dropped]
+        for row in self._living:
+            self._add(row.ws, _Q.put_unsearched, [])
 
     def put(self, ws: int, table: Table, rows: Sequence[Values]) -> None:
         """Add rows to a workspace."""
@@ -159,7 +159,12 @@ class PostgresDestination(_Bound):
         self._add(ws, statement, arrays)
 
     def commit(self) -> None:
-        """End the transaction."""
+        """Count what the workspaces use, and let it all be there."""
+        for row in self._living:
+            self._bind(row.ws)
+            with translated():
+                bindings = {"ws": row.ws, "limits": row.limits}
+                self._connection.execute(_Q.count_usage, bindings)
         with translated():
             command(self._connection, "COMMIT")
 

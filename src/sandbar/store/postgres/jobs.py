@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sandbar.store.jobs import Claim, microseconds, new_token, seconds
+from sandbar.store.jobs import PUT_OFF_MAX_S, Claim, microseconds, new_token, seconds
 from sandbar.store.plan import Plan
 from sandbar.store.postgres.arrays import Longs
 from sandbar.store.postgres.connection import Connection, open_claimer
@@ -74,6 +74,33 @@ class PostgresJobs:
         """Let others have it."""
         refuse_on_writer()
         self._pool.one_row(None, _Q.release, (ws, id, token, microseconds(delay_s)))
+
+    def put_off(self, ws: int, id: int, token: int, least_s: float) -> None:
+        """Let it wait for a budget."""
+        refuse_on_writer()
+        bindings = {"ws": ws, "id": id, "token": token, "most": microseconds(PUT_OFF_MAX_S)}
+        bindings["least"] = microseconds(min(least_s, PUT_OFF_MAX_S))
+        self._pool.one_row(ws, _Q.put_off, bindings)
+
+    def note_over_budget(self, ws: int, id: int, token: int, *, is_over: bool) -> None:
+        """Say of a job that is held whether it waits for a budget."""
+        refuse_on_writer()
+        bindings = {"ws": ws, "id": id, "token": token, "is_over": is_over}
+        self._pool.one_row(ws, _Q.note_over_budget, bindings)
+
+    def over_budget(self, ws: int, ids: Sequence[int]) -> dict[int, int]:
+        """Which of these wait for a budget, and since when."""
+        return dict(self._pool.all_rows(_Q.over_budget, (ws, Longs(ids)), ws))
+
+    def all_over_budget(self, ws: int) -> tuple[int, int | None]:
+        """How many wait for a budget, and since when."""
+        count, since_us = self._pool.one_row(ws, _Q.all_over_budget, (ws,))
+        return count, since_us
+
+    def try_over_budget(self, ws: int) -> None:
+        """Have those be due that wait for a budget."""
+        refuse_on_writer()
+        self._pool.one_row(ws, _Q.try_over_budget, (ws,))
 
     def close(self) -> None:
         """Let go of the connections."""

@@ -15,6 +15,31 @@ SELECT renew_job(%s, %s, %s, %s)
 -- name: release
 SELECT release_job(%s, %s, %s, %s)
 
+-- Whoever has waited for long is looked at less often: after as long again, within bounds.
+
+-- name: put_off
+WITH clock AS MATERIALIZED (SELECT clock_us() AS now)
+UPDATE job SET
+  due_us = now + greatest(%(least)s::bigint, least(%(most)s, now - coalesce(over_us, now))),
+  owner = NULL, token = NULL, until_us = 0, over_us = coalesce(over_us, now)
+FROM clock WHERE ws = %(ws)s AND id = %(id)s AND token = %(token)s RETURNING 1
+
+-- name: note_over_budget
+UPDATE job SET over_us = CASE WHEN %(is_over)s THEN coalesce(over_us, clock_us()) END
+WHERE ws = %(ws)s AND id = %(id)s AND token = %(token)s RETURNING 1
+
+-- name: over_budget
+SELECT id, over_us FROM job WHERE ws = %s AND id = ANY (%s) AND over_us IS NOT NULL
+
+-- name: all_over_budget
+SELECT count(*), min(over_us) FROM job WHERE ws = %s AND over_us IS NOT NULL
+
+-- name: try_over_budget
+WITH tried AS (
+  UPDATE job SET due_us = clock_us()
+  WHERE ws = %s AND over_us IS NOT NULL AND token IS NULL RETURNING 1)
+SELECT count(*) FROM tried
+
 -- name: job_token
 SELECT token FROM job WHERE ws = %s AND id = %s FOR UPDATE
 
@@ -23,4 +48,4 @@ WITH gone AS (DELETE FROM job WHERE ws = %(ws)s AND id = ANY (%(gone_ids)s))
 INSERT INTO job (ws, id, due_us, until_us)
 SELECT %(ws)s, u.id, u.due_us, 0 FROM unnest(%(ids)s, %(due)s) u (id, due_us)
 ON CONFLICT (ws, id) DO UPDATE
-SET due_us = excluded.due_us, owner = NULL, token = NULL, until_us = 0
+SET due_us = excluded.due_us, owner = NULL, token = NULL, until_us = 0, over_us = NULL

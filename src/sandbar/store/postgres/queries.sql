@@ -13,6 +13,11 @@ SELECT ws, name FROM all_workspaces()
 -- name: drop_workspace
 SELECT drop_workspace(%s, %s)
 
+-- name: reset_usage
+UPDATE workspace
+SET stored_bytes = 0, history_bytes = 0, entities = 0, processes = 0, limits = '{}'
+WHERE ws = %s
+
 -- name: bind
 SELECT set_config('sandbar.ws', %s, false)
 
@@ -23,8 +28,17 @@ WHERE current_setting('synchronous_commit') = 'off'
 -- name: lock_workspace
 BEGIN;
 SELECT set_config('sandbar.ws', '{ws}', true);
-SELECT t, generation, epoch, next_id, instant_us FROM workspace
-WHERE ws = {ws} AND t >= 0 FOR UPDATE
+SELECT t, generation, epoch, next_id, instant_us, stored_bytes, history_bytes, entities, processes,
+  background_transitions, background_bytes, background_us, limits, clock_us()
+FROM workspace WHERE ws = {ws} AND t >= 0 FOR UPDATE
+
+-- name: usage
+SELECT stored_bytes, history_bytes, entities, processes, background_transitions, background_bytes,
+  background_us, limits, clock_us()
+FROM workspace WHERE ws = %s AND t >= 0
+
+-- name: set_limits
+UPDATE workspace SET limits = %s WHERE ws = %s AND t >= 0 RETURNING 1
 
 -- name: state
 SELECT t, generation, epoch, next_id, instant_us FROM workspace WHERE ws = %s AND t >= 0
@@ -275,7 +289,11 @@ WITH begun AS (
   ) u (t, instant_us, principal, reason, ids, is_schema)
 )
 UPDATE workspace
-SET t = %(t)s, generation = %(generation)s, next_id = %(next_id)s, instant_us = %(instant_us)s
+SET t = %(t)s, generation = %(generation)s, next_id = %(next_id)s, instant_us = %(instant_us)s,
+  stored_bytes = stored_bytes + %(stored_bytes)s, entities = entities + %(entities)s,
+  history_bytes = history_bytes + %(history_bytes)s, processes = processes + %(processes)s,
+  background_transitions = %(background_transitions)s, background_bytes = %(background_bytes)s,
+  background_us = %(background_us)s
 WHERE ws = %(ws)s
 
 -- name: put_secrets
@@ -385,6 +403,11 @@ WHERE s.words @@ q.query
     SELECT FROM entity e
     WHERE e.ws = %(ws)s AND e.id = s.id AND e.class = ANY (%(hidden)s)))
 GROUP BY q.place
+
+-- name: erase_usage
+UPDATE workspace SET history_bytes = history_bytes - (
+  SELECT coalesce(sum(octet_length(doc)), 0) FROM version WHERE ws = %(ws)s AND id = %(id)s)
+WHERE ws = %(ws)s
 
 -- name: erase
 SELECT erase(%s, %s)

@@ -7,6 +7,8 @@ CREATE TABLE sandbar.migration (
 );
 
 -- Counters of each workspace. epoch is drawn anew by a restore, so that a repeated t is noticed.
+-- What it uses is advanced by every write; background_… is what the server has done by itself, in a
+-- bucket that empties steadily, as it was at background_us. limits is JSON: what the operator set.
 -- The row is rewritten by every batch: half-empty pages let that happen in place.
 CREATE TABLE sandbar.workspace (
   ws          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -15,7 +17,15 @@ CREATE TABLE sandbar.workspace (
   generation  bigint NOT NULL,
   epoch       bigint NOT NULL,
   next_id     bigint NOT NULL,
-  instant_us  bigint NOT NULL
+  instant_us  bigint NOT NULL,
+  stored_bytes            bigint NOT NULL DEFAULT 0,
+  history_bytes           bigint NOT NULL DEFAULT 0,
+  entities                bigint NOT NULL DEFAULT 0,
+  processes               bigint NOT NULL DEFAULT 0,
+  background_transitions  float8 NOT NULL DEFAULT 0,
+  background_bytes        float8 NOT NULL DEFAULT 0,
+  background_us           bigint NOT NULL DEFAULT 0,
+  limits                  text NOT NULL DEFAULT '{}'
 ) WITH (fillfactor = 50);
 
 -- One row per committed transaction, with the ids of the entities it changed.
@@ -251,8 +261,9 @@ BEGIN ATOMIC
 END;
 
 -- What entities have to have done by themselves, from a moment on. Somebody holds a job until
--- until_us (0: nobody ever did), and must show the token to write in its name. Leases are rewritten
--- often: pages with room let that happen in place.
+-- until_us (0: nobody ever did), and must show the token to write in its name. over_us: since when
+-- it waits because the budget of its workspace is used up. Leases are rewritten often: pages with
+-- room let that happen in place.
 CREATE TABLE sandbar.job (
   ws        bigint NOT NULL,
   id        bigint NOT NULL,
@@ -260,6 +271,7 @@ CREATE TABLE sandbar.job (
   owner     text,
   token     bigint,
   until_us  bigint NOT NULL,
+  over_us   bigint,
   PRIMARY KEY (ws, id)
 ) WITH (fillfactor = 50);
 
@@ -343,12 +355,14 @@ BEGIN ATOMIC
   SELECT EXISTS (SELECT FROM renewed);
 END;
 
-CREATE FUNCTION sandbar.release_job(in_ws bigint, of_id bigint, held bigint, delay_us bigint)
+CREATE FUNCTION sandbar.release_job(
+  in_ws bigint, of_id bigint, held bigint, delay_us bigint)
 RETURNS void
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
   UPDATE sandbar.job j
-  SET due_us = sandbar.clock_us() + delay_us, owner = NULL, token = NULL, until_us = 0
+  SET due_us = sandbar.clock_us() + delay_us, owner = NULL, token = NULL, until_us = 0,
+      over_us = NULL
   WHERE j.ws = in_ws AND j.id = of_id AND j.token = held;
 END;
 

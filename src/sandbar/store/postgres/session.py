@@ -6,6 +6,9 @@ read afterwards nobody else can change. So reads are remembered until this sessi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import psycopg
 import uuid_utils
 from psycopg import errors
@@ -31,6 +34,7 @@ from sandbar.store.postgres.reads import QUERIES, PostgresReads
 from sandbar.store.postgres.standby import Unreplicated, WritingConnection
 from sandbar.store.rows import Record, Row, State
 from sandbar.store.scan import Key
+from sandbar.store.usage import Account, Limits
 from sandbar.store.workspaces import no_workspace
 
 LOCK_PATIENCE_S = 10.0
@@ -41,8 +45,10 @@ _RECONNECT_PAUSE_S = 0.25
 class PostgresConnector:
     """Owns the writing connection of one worker."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, limits: Limits | None = None) -> None:
+        """`limits` are those of workspaces for which no others were set."""
         self._url = url
+        self._limits = limits or Limits()
         self._connection: WritingConnection | None = None
 
     def begin(self, ws: int) -> PostgresSession:
@@ -70,7 +76,9 @@ class PostgresConnector:
             raise
 
     def _lock(self, connection: WritingConnection, ws: int) -> PostgresSession:
-        return PostgresSession(self, connection, ws, lock_workspace(connection, ws))
+        state, used = lock_workspace(connection, ws)
+        account = Account.of_row(used[:-1], self._limits, used[-1])
+        return PostgresSession(self, connection, ws, state, account)
 
     def was_kept(self, ws: int, t: int, nonce: bytes) -> bool:
         """Whether a COMMIT without an answer was kept; under the lock there is no doubt."""
@@ -102,8 +110,11 @@ class PostgresConnector:
             self._connection = None
 
 
-def lock_workspace(connection: WritingConnection, ws: int) -> State:
-    """Begin, and wait for the lock: the first statement, before anything is read."""
+def lock_workspace(connection: WritingConnection, ws: int) -> tuple[State, Sequence[Any]]:
+    """Begin, and wait for the lock: the first statement, before anything is read.
+
+    Returns where the workspace stands, and what it uses, as `usage` selects it.
+    """
     deadline_s = clock.monotonic_s() + LOCK_PATIENCE_S
     while True:
         try:
@@ -117,16 +128,22 @@ def lock_workspace(connection: WritingConnection, ws: int) -> State:
         if row is None:
             command(connection, "ROLLBACK")
             raise no_workspace(ws)
-        return State(*row)
+        return State(*row[:5]), row[5:]
 
 
 class PostgresSession(PostgresReads):
     """An open write transaction that holds the lock of one workspace."""
 
     def __init__(
-        self, connector: PostgresConnector, connection: WritingConnection, ws: int, state: State
+        self,
+        connector: PostgresConnector,
+        connection: WritingConnection,
+        ws: int,
+        state: State,
+        account: Account,
     ) -> None:
         super().__init__(connection, ws, state)
+        self.account = account
         self._writing = connection
         self._connector = connector
         self._rows: dict[int, Row | None] = {}

@@ -31,6 +31,7 @@ from sandbar.store.postgres.session import PostgresConnector
 from sandbar.store.postgres.trail import PostgresTrail
 from sandbar.store.rows import Head, Row, State, Token
 from sandbar.store.scan import Key
+from sandbar.store.usage import Account, Limits
 from sandbar.store.workspaces import no_workspace
 from sandbar.store.writer import refuse_on_writer
 
@@ -44,9 +45,13 @@ class PostgresStore(OpenStore):
 
     reads_in_microseconds = False
 
-    def __init__(self, url: str, *, server: bool = False) -> None:
-        """Any number of servers may share a database, so `server` makes no difference here."""
+    def __init__(self, url: str, *, server: bool = False, limits: Limits | None = None) -> None:
+        """Any number of servers may share a database, so `server` makes no difference here.
+
+        `limits` are those of workspaces for which no others were set.
+        """
         del server
+        self._limits = limits or Limits()
         self._url = url
         _check(url)
         self._pool = Pool(url)
@@ -60,7 +65,11 @@ class PostgresStore(OpenStore):
         self._crier = Crier(url)
         self._ear: Ear | None = None
         super().__init__(
-            lambda: PostgresConnector(url), numbers, workers=_WRITERS, yields=False, poll_s=POLL_S
+            lambda: PostgresConnector(url, limits),
+            numbers,
+            workers=_WRITERS,
+            yields=False,
+            poll_s=POLL_S,
         )
 
     # --- workspaces ------------------------------------------------------------------------
@@ -98,9 +107,24 @@ class PostgresStore(OpenStore):
             row = connection.execute(
                 QUERIES.drop_workspace, (name, secrets.randbits(52))
             ).fetchone()
+            connection.execute(QUERIES.reset_usage, row)
             command(connection, "COMMIT")
         if row is None or row[0] is None:
             raise no_workspace(name)
+
+    def account(self, ws: int) -> Account:
+        """What a workspace uses, and may use."""
+        columns = self._pool.one_row(ws, QUERIES.usage, (ws,))
+        if columns is None:
+            raise no_workspace(ws)
+        return Account.of_row(columns[:-1], self._limits, columns[-1])
+
+    def set_limits(self, ws: int, limits: str) -> None:
+        """Set the limits of a workspace."""
+        self._require_open()
+        refuse_on_writer()
+        with translated():
+            self._founders.one_row(ws, QUERIES.set_limits, (limits, ws))
 
     # --- reads -----------------------------------------------------------------------------
 

@@ -153,7 +153,13 @@ class SqliteDestination:
 
     def __init__(self, connection: apsw.Connection, commit: Callable[[], None]) -> None:
         self._connection = connection
-        self.commit = commit
+        self._commit = commit
+
+    def commit(self) -> None:
+        """Count what the workspaces use, and let it all be there."""
+        with translated():
+            self._connection.execute(_Q.count_usage)
+        self._commit()
 
     def begin(self, workspaces: Sequence[WorkspaceRow]) -> None:
         """Make the workspaces; their entities are to be made searchable by whoever opens them."""
@@ -172,6 +178,7 @@ class SqliteDestination:
                 secrets.randbits(52),
                 row.next_id,
                 row.instant_us,
+                row.limits,
             )
             for row in workspaces
         ]

@@ -1,7 +1,7 @@
 -- Backups. A number whose workspace was dropped has no name.
 
 -- name: workspaces
-SELECT ws, CASE WHEN t < 0 THEN '' ELSE name END, t, generation, next_id, instant_us
+SELECT ws, CASE WHEN t < 0 THEN '' ELSE name END, t, generation, next_id, instant_us, limits
 FROM workspace ORDER BY ws
 
 -- name: has_workspaces
@@ -21,8 +21,20 @@ SELECT count(*) FROM {table} WHERE ws = ?
 SELECT count(*) FROM entity WHERE place >= ?1 << 40 AND place < (?1 + 1) << 40
 
 -- name: put_workspace
-INSERT INTO workspace (ws, name, t, generation, epoch, next_id, instant_us)
-VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO workspace (ws, name, t, generation, epoch, next_id, instant_us, limits)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+
+-- 25 is db/ident: a process holds workflow/active? until it has ended.
+
+-- name: count_usage
+UPDATE workspace AS w SET
+  (stored_bytes, entities) = (
+    SELECT coalesce(sum(octet_length(doc)), 0), count(*) FROM entity
+    WHERE place >= w.ws << 40 AND place < (w.ws + 1) << 40),
+  history_bytes = (SELECT coalesce(sum(octet_length(doc)), 0) FROM version WHERE ws = w.ws),
+  processes = (SELECT count(*) FROM slot WHERE ws = w.ws AND value = x'01' AND property = (
+    SELECT id FROM slot
+    WHERE ws = w.ws AND property = 25 AND value = CAST('workflow/active?' AS BLOB)))
 
 -- name: put_unsearched
 INSERT INTO owed (ws, duty, mark, since_us, tries, due_us) VALUES (?, 'index', 0, ?, 0, 0)

@@ -28,6 +28,7 @@ _WRITERS_MS_MAX = 5_000
 def erase(connection: apsw.Connection, ws: int, id: int, t: int) -> None:
     """Drop all that is kept of an entity, and leave a mark that says when."""
     for statement in (
+        QUERIES.erase_usage,
         QUERIES.erase_versions,
         QUERIES.erase_past,
         QUERIES.erase_secrets,

@@ -15,7 +15,7 @@ import apsw
 import msgspec
 
 from sandbar import clock
-from sandbar.store.jobs import Claim, microseconds, new_token, seconds
+from sandbar.store.jobs import PUT_OFF_MAX_S, Claim, microseconds, new_token, seconds
 from sandbar.store.plan import Plan
 from sandbar.store.queries import load_queries
 from sandbar.store.sqlite.connection import open_claimer
@@ -26,6 +26,7 @@ from sandbar.store.writer import refuse_on_writer
 _Q = load_queries("sandbar.store.sqlite", "jobs.sql")
 
 OneRow = Callable[[str, tuple[Any, ...]], Any]
+AllRows = Callable[[str, tuple[Any, ...]], list[Any]]
 
 
 def apply_jobs(connection: apsw.Connection, ws: int, plan: Plan) -> None:
@@ -48,9 +49,12 @@ def token_of_job(connection: apsw.Connection, ws: int, id: int) -> int | None:
 class SqliteJobs:
     """The jobs of all workspaces of a file."""
 
-    def __init__(self, file: File, one_row: OneRow, require_open: Callable[[], None]) -> None:
-        """`one_row` reads as the store does, whose being open is asked before any write."""
+    def __init__(
+        self, file: File, one_row: OneRow, all_rows: AllRows, require_open: Callable[[], None]
+    ) -> None:
+        """Both read as the store does, whose being open is asked before any write."""
         self._one_row = one_row
+        self._all_rows = all_rows
         self._require_open = require_open
         self._lock = threading.Lock()
         self._line = Line(file, open_claimer, require_open)
@@ -97,6 +101,32 @@ class SqliteJobs:
         with self._writing() as connection:
             due_us = clock.now_us() + microseconds(delay_s)
             connection.execute(_Q.release_job, (due_us, ws, id, token))
+
+    def put_off(self, ws: int, id: int, token: int, least_s: float) -> None:
+        """Let it wait for a budget."""
+        bounds = microseconds(min(least_s, PUT_OFF_MAX_S)), microseconds(PUT_OFF_MAX_S)
+        with self._writing() as connection:
+            connection.execute(_Q.put_off_job, (clock.now_us(), *bounds, ws, id, token))
+
+    def note_over_budget(self, ws: int, id: int, token: int, *, is_over: bool) -> None:
+        """Say of a job that is held whether it waits for a budget."""
+        with self._writing() as connection:
+            connection.execute(_Q.note_over_budget, (clock.now_us(), is_over, ws, id, token))
+
+    def over_budget(self, ws: int, ids: Sequence[int]) -> dict[int, int]:
+        """Which of these wait for a budget, and since when."""
+        given = msgspec.json.encode(list(ids)).decode()
+        return dict(self._all_rows(_Q.over_budget, (ws, given)))
+
+    def all_over_budget(self, ws: int) -> tuple[int, int | None]:
+        """How many wait for a budget, and since when."""
+        count, since_us = self._one_row(_Q.all_over_budget, (ws,))
+        return count, since_us
+
+    def try_over_budget(self, ws: int) -> None:
+        """Have those be due that wait for a budget."""
+        with self._writing() as connection:
+            connection.execute(_Q.try_over_budget, (clock.now_us(), ws))
 
     def close(self) -> None:
         """Let go of the connection, once the store is no longer open."""

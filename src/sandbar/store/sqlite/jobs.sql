@@ -17,8 +17,29 @@ UPDATE job SET owner = ?, token = ?, until_us = ? WHERE ws = ? AND id = ?
 UPDATE job SET until_us = ? WHERE ws = ? AND id = ? AND token = ?
 
 -- name: release_job
-UPDATE job SET due_us = ?, owner = NULL, token = NULL, until_us = 0
+UPDATE job SET due_us = ?, owner = NULL, token = NULL, until_us = 0, over_us = NULL
 WHERE ws = ? AND id = ? AND token = ?
+
+-- Whoever has waited for long is looked at less often: after as long again, within bounds.
+
+-- name: put_off_job
+UPDATE job SET due_us = ?1 + max(?2, min(?3, ?1 - coalesce(over_us, ?1))),
+  owner = NULL, token = NULL, until_us = 0, over_us = coalesce(over_us, ?1)
+WHERE ws = ?4 AND id = ?5 AND token = ?6
+
+-- name: note_over_budget
+UPDATE job SET over_us = CASE WHEN ?2 THEN coalesce(over_us, ?1) END
+WHERE ws = ?3 AND id = ?4 AND token = ?5
+
+-- name: over_budget
+SELECT id, over_us FROM job
+WHERE ws = ? AND id IN (SELECT value FROM json_each(?)) AND over_us IS NOT NULL
+
+-- name: all_over_budget
+SELECT count(*), min(over_us) FROM job WHERE ws = ? AND over_us IS NOT NULL
+
+-- name: try_over_budget
+UPDATE job SET due_us = ? WHERE ws = ? AND over_us IS NOT NULL AND token IS NULL
 
 -- If none of those that are due is free, they are held: as many as are being worked on, so few.
 
@@ -36,7 +57,7 @@ SELECT token FROM job WHERE ws = ? AND id = ?
 -- name: put_job
 INSERT INTO job (ws, id, due_us, until_us) VALUES (?, ?, ?, 0)
 ON CONFLICT (ws, id) DO UPDATE
-SET due_us = excluded.due_us, owner = NULL, token = NULL, until_us = 0
+SET due_us = excluded.due_us, owner = NULL, token = NULL, until_us = 0, over_us = NULL
 
 -- name: drop_job
 DELETE FROM job WHERE ws = ? AND id = ?

@@ -26,8 +26,21 @@ SELECT t, generation, epoch, next_id, instant_us FROM workspace WHERE ws = ? AND
 -- name: head
 SELECT t, generation, epoch FROM workspace WHERE ws = ? AND t >= 0
 
+-- What is used changes by so much; what was spent in the background is so much now.
+
 -- name: save_state
-UPDATE workspace SET t = ?, generation = ?, next_id = ?, instant_us = ? WHERE ws = ?
+UPDATE workspace SET t = ?, generation = ?, next_id = ?, instant_us = ?,
+  stored_bytes = stored_bytes + ?, history_bytes = history_bytes + ?, entities = entities + ?,
+  processes = processes + ?, background_transitions = ?, background_bytes = ?, background_us = ?
+WHERE ws = ?
+
+-- name: usage
+SELECT stored_bytes, history_bytes, entities, processes, background_transitions, background_bytes,
+  background_us, limits
+FROM workspace WHERE ws = ? AND t >= 0
+
+-- name: set_limits
+UPDATE workspace SET limits = ? WHERE ws = ? AND t >= 0
 
 -- The head comes by scalar subqueries, because a join costs twice as much. No entity, no row.
 
@@ -222,6 +235,11 @@ INSERT INTO search (search, rank) VALUES ('merge', -64)
 
 -- name: go_on_merging
 INSERT INTO search (search, rank) VALUES ('merge', 64)
+
+-- name: erase_usage
+UPDATE workspace SET history_bytes = history_bytes - (
+  SELECT coalesce(sum(octet_length(doc)), 0) FROM version WHERE ws = ?1 AND id = ?2)
+WHERE ws = ?1
 
 -- name: erase_versions
 DELETE FROM version WHERE ws = ? AND id = ?

@@ -7,6 +7,8 @@ CREATE TABLE migration (
 ) STRICT;
 
 -- Counters of each workspace. epoch is drawn anew by a restore, so that a repeated t is noticed.
+-- What it uses is advanced by every write; background_… is what the server has done by itself, in a
+-- bucket that empties steadily, as it was at background_us. limits is JSON: what the operator set.
 CREATE TABLE workspace (
   ws          INTEGER PRIMARY KEY CHECK (ws < 8388608),
   name        TEXT NOT NULL UNIQUE,
@@ -14,7 +16,15 @@ CREATE TABLE workspace (
   generation  INTEGER NOT NULL,
   epoch       INTEGER NOT NULL,
   next_id     INTEGER NOT NULL,
-  instant_us  INTEGER NOT NULL
+  instant_us  INTEGER NOT NULL,
+  stored_bytes  INTEGER NOT NULL DEFAULT 0,
+  history_bytes  INTEGER NOT NULL DEFAULT 0,
+  entities  INTEGER NOT NULL DEFAULT 0,
+  processes  INTEGER NOT NULL DEFAULT 0,
+  background_transitions  REAL NOT NULL DEFAULT 0,
+  background_bytes  REAL NOT NULL DEFAULT 0,
+  background_us  INTEGER NOT NULL DEFAULT 0,
+  limits  TEXT NOT NULL DEFAULT '{}'
 ) STRICT;
 
 -- One row per committed transaction; ids is a JSON array of the entities it changed.
@@ -112,7 +122,8 @@ CREATE TABLE token (
 CREATE INDEX token_by_account ON token (ws, id);
 
 -- What entities have to have done by themselves, from a moment on. Somebody holds a job until
--- until_us (0: nobody ever did), and must show the token to write in its name.
+-- until_us (0: nobody ever did), and must show the token to write in its name. over_us: since when
+-- it waits because the budget of its workspace is used up.
 CREATE TABLE job (
   ws        INTEGER NOT NULL,
   id        INTEGER NOT NULL,
@@ -120,6 +131,7 @@ CREATE TABLE job (
   owner     TEXT,
   token     INTEGER,
   until_us  INTEGER NOT NULL,
+  over_us   INTEGER,
   PRIMARY KEY (ws, id)
 ) STRICT, WITHOUT ROWID;
 

@@ -9,6 +9,7 @@ import apsw
 import msgspec
 import uuid_utils
 
+from sandbar import clock
 from sandbar.errors import Fault, Unavailable
 from sandbar.store.api import Wanted
 from sandbar.store.batch import MaybeKept
@@ -29,6 +30,7 @@ from sandbar.store.sqlite.owed import owe_scrub
 from sandbar.store.sqlite.reads import QUERIES, SqliteReads
 from sandbar.store.sqlite.trail import apply_rides
 from sandbar.store.sqlite.words import apply_words
+from sandbar.store.usage import Account, Limits
 
 _IDS_MAX = 1 << 40  # the rest of a place is the workspace
 _PROPERTY, _KEY = itemgetter(1), itemgetter(2)  # of a row of the index
@@ -37,9 +39,15 @@ _PROPERTY, _KEY = itemgetter(1), itemgetter(2)  # of a row of the index
 class SqliteConnector:
     """Owns the writing connection of one worker."""
 
-    def __init__(self, file: File, lock: threading.RLock | None = None) -> None:
-        """`lock` keeps the writers of this process from asking SQLite for its lock in vain."""
+    def __init__(
+        self, file: File, lock: threading.RLock | None = None, limits: Limits | None = None
+    ) -> None:
+        """`lock` keeps the writers of this process from asking SQLite for its lock in vain.
+
+        `limits` are those of workspaces for which no others were set.
+        """
         self._file = file
+        self._limits = limits or Limits()
         self._lock = lock or threading.RLock()
         self._is_locked = False
         self._connection: apsw.Connection | None = None
@@ -52,7 +60,7 @@ class SqliteConnector:
             if self._connection is None:
                 self._connection = self._file.connect(open_writer)
             begin_writing(self._connection)
-            return SqliteSession(self, self._connection, ws, self._file)
+            return SqliteSession(self, self._connection, ws, self._file, self._limits)
         except BaseException:
             self.close()  # and with it whatever was begun
             raise
@@ -86,11 +94,19 @@ class SqliteSession(SqliteReads):
     """
 
     def __init__(
-        self, connector: SqliteConnector, connection: apsw.Connection, ws: int, file: File
+        self,
+        connector: SqliteConnector,
+        connection: apsw.Connection,
+        ws: int,
+        file: File,
+        defaults: Limits,
     ) -> None:
         super().__init__(connection, ws)
         self._connector = connector
         self._file = file
+        with translated():
+            row = connection.execute(QUERIES.usage, (ws,)).fetchall()[0]
+        self.account = Account.of_row(row, defaults, clock.now_us())
 
     def prefetch(self, wanted: Wanted) -> None:
         """Nothing to do: a look into the file is as cheap as one into memory."""
@@ -216,5 +232,6 @@ class SqliteSession(SqliteReads):
             self._connection.execute(QUERIES.forget_records, (ws, oldest))
         if plan.next_id > _IDS_MAX:
             raise Unavailable("store.ids-exhausted", "this workspace has no numbers left")
-        state = (plan.t, plan.generation, plan.next_id, plan.instant_us, ws)
-        self._connection.execute(QUERIES.save_state, state)
+        state = (plan.t, plan.generation, plan.next_id, plan.instant_us)
+        used, spent = plan.account.unsaved(), plan.account.usage[4:]
+        self._connection.execute(QUERIES.save_state, (*state, *used, *spent, ws))

@@ -11,6 +11,7 @@ from typing import Any
 
 import apsw
 
+from sandbar import clock
 from sandbar.errors import Incorrect, Unavailable
 from sandbar.patience import check as check_patience
 from sandbar.patience import current
@@ -28,6 +29,7 @@ from sandbar.store.sqlite.session import SqliteConnector
 from sandbar.store.sqlite.trail import SqliteTrail
 from sandbar.store.sqlite.upgrade import bring_up_to_date
 from sandbar.store.sqlite.workspaces import create_workspace, drop_workspace
+from sandbar.store.usage import Account, Limits
 from sandbar.store.workspaces import no_workspace
 from sandbar.store.writer import refuse_on_writer
 
@@ -42,8 +44,15 @@ class SqliteStore(OpenStore):
     reads_in_microseconds = True
 
     def __init__(
-        self, path: str | os.PathLike[str], *, server: bool = False, home: str | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        server: bool = False,
+        home: str | None = None,
+        limits: Limits | None = None,
     ) -> None:
+        """`limits` are those of workspaces for which no others were set."""
+        self._limits = limits or Limits()
         self._path = whole_path(os.fspath(path))
         self._readers: deque[apsw.Connection] = deque()
         self._write_lock = threading.RLock()  # one that knows who has it: see the trail
@@ -52,13 +61,13 @@ class SqliteStore(OpenStore):
         try:
             file = self._file = bring_up_to_date(self._path)
             numbers = Numbers()
-            self.jobs = SqliteJobs(file, self._one_row, self._require_open)
+            self.jobs = SqliteJobs(file, self._one_row, self._all_rows, self._require_open)
             self.trail = self.key_uses = SqliteTrail(
                 file, numbers, self._write_lock, self._all_rows, self._require_open
             )
             self.owed = SqliteOwed(file, self._write_lock, self._all_rows, self._require_open)
             super().__init__(
-                lambda: SqliteConnector(file, self._write_lock),
+                lambda: SqliteConnector(file, self._write_lock, limits),
                 numbers,
                 workers=1,
                 yields=True,
@@ -110,6 +119,20 @@ class SqliteStore(OpenStore):
         refuse_on_writer()
         with self._write_lock:
             drop_workspace(self._file, name)
+
+    def account(self, ws: int) -> Account:
+        """What a workspace uses, and may use."""
+        columns = self._one_row(QUERIES.usage, (ws,))
+        if columns is None:
+            raise no_workspace(ws)
+        return Account.of_row(columns, self._limits, clock.now_us())
+
+    def set_limits(self, ws: int, limits: str) -> None:
+        """Set the limits of a workspace."""
+        self._require_open()
+        refuse_on_writer()
+        with self._write_lock, self._file.transaction() as connection:
+            connection.execute(QUERIES.set_limits, (limits, ws))
 
     def home_of_server(self) -> str | None:
         """The workspace that the server on this file is at home in, if one runs."""

@@ -3,7 +3,8 @@
 
 -- name: mark_dropped
 UPDATE workspace
-SET name = format('%0300d', ws), t = -1, generation = 0, epoch = ?, next_id = 1, instant_us = 0
+SET name = format('%0300d', ws), t = -1, generation = 0, epoch = ?, next_id = 1, instant_us = 0,
+  stored_bytes = 0, history_bytes = 0, entities = 0, processes = 0, limits = '{}'
 WHERE name = ? AND t >= 0 RETURNING ws
 
 -- name: drop_search

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
+from sandbar import clock
 from sandbar.access import (
     Neighbours,
     WorkspaceView,
+    budgets_of,
     create_workspace,
     delete_workspace,
     suspend_workspace,
     views_of,
     workspace_names,
 )
+from sandbar.model import LIMIT_NAMES
 from sandbar.verbs.answers import Answer
 from sandbar.verbs.arguments import Arguments
 from sandbar.verbs.catalogue import Example, Verb
@@ -25,6 +29,29 @@ from sandbar.verbs.paging import page_of_names
 _PAGE = 100  # each of them is looked into
 
 Name = Annotated[str, Meta(description="name of the workspace")]
+
+
+class UsageArguments(Arguments, frozen=True, kw_only=True):
+    """A workspace."""
+
+    name: Annotated[str | None, Meta(description="workspace; operators name any")] = None
+
+
+class Budget(msgspec.Struct, frozen=True, kw_only=True):
+    """How much is used, and how much may be."""
+
+    used: int
+    limit: int | None  # null: as much as there is room for
+
+
+class UsageAnswer(Answer, frozen=True, kw_only=True):
+    """The budgets by name; those that are used up, and how many processes wait for them."""
+
+    workspace: str
+    budgets: dict[str, Budget]
+    over_budget: list[str]
+    waiting: int
+    waiting_since: str | None = None
 
 
 class CreateArguments(Arguments, frozen=True, kw_only=True):
@@ -81,6 +108,31 @@ def create(context: Context, arguments: CreateArguments) -> WorkspaceAnswer:
         title=arguments.title,
     )
     return WorkspaceAnswer(workspace=made)
+
+
+def usage(context: Context, arguments: UsageArguments) -> UsageAnswer:
+    """What a workspace uses, and may use."""
+    caller = context.db.caller
+    budgets = budgets_of(neighbours_of(context), caller, arguments.name)
+    name = arguments.name or caller.workspace
+    account, waiting = budgets.account(), budgets.waiting()
+    now = account.usage.at(account.now_us, account.limits)
+    used = {**now._asdict(), "streams": context.count_streams(name)}
+    found = {}
+    for limit in LIMIT_NAMES:
+        field = limit.replace("-", "_")
+        found[f"limit/{limit}"] = Budget(
+            used=round(used[field]), limit=getattr(account.limits, field) or None
+        )
+    is_over = [one for one, each in found.items() if each.limit and each.used >= each.limit]
+    since_us = waiting.since_us
+    return UsageAnswer(
+        workspace=name,
+        budgets=found,
+        over_budget=is_over,
+        waiting=waiting.processes,
+        waiting_since=None if since_us is None else clock.instant_text(since_us),
+    )
 
 
 def list_all(context: Context, arguments: Paged) -> WorkspaceList:
@@ -147,6 +199,19 @@ VERBS = (
         run=list_all,
         is_housekeeping=True,
         examples=(Example("The first", {}),),
+    ),
+    Verb(
+        name="workspace.usage",
+        title="Usage and budgets",
+        description="How much the workspace uses of each budget: bytes, history, entities, "
+        "processes, what timers and activities do in a minute, streams; and what waits for room.",
+        access="read",
+        arguments=UsageArguments,
+        result=UsageAnswer,
+        run=usage,
+        aliases={"workspace": "name"},
+        is_housekeeping=True,
+        examples=(Example("This workspace", {}),),
     ),
     Verb(
         name="workspace.suspend",
