@@ -1,7 +1,6 @@
 """The metamodel of one workspace at one generation, compiled for use.
 
-A `Schema` never changes. What follows from the documents of all classes and properties, such as
-inherited slots, index rules and checks, is computed on first use and kept.
+A `Schema` never changes. What follows from its documents is computed on first use and kept.
 """
 
 from __future__ import annotations

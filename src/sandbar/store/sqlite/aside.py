@@ -15,13 +15,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import apsw
 import msgspec
 
 from sandbar.faults import log_fault
+from sandbar.store.numbering import Numbers
+from sandbar.store.queries import load_queries
 from sandbar.store.trail import AuditRow
 
 ROWS_MAX = 20_000  # then whoever asks has to wait for the table after all
 _MARK = "-audit-"
+_Q = load_queries("sandbar.store.sqlite", "trail.sql")
 
 
 class AsideRow(NamedTuple):
@@ -30,6 +34,34 @@ class AsideRow(NamedTuple):
     ws: int
     epoch: int
     row: AuditRow
+
+
+class Moving(NamedTuple):
+    """Rows on their way into the table, and the numbers (with workspaces) drawn for some of them."""
+
+    rows: Sequence[AsideRow]
+    drawn: list[tuple[int, int]]
+
+    def end(self, numbers: Numbers) -> None:
+        """The numbers that were drawn have their rows, or never will."""
+        for ws, n in self.drawn:
+            numbers.arrived(ws, n)
+
+
+NOTHING_MOVES = Moving((), [])
+
+
+def take_in(connection: apsw.Connection, numbers: Numbers, rows: Sequence[AsideRow]) -> Moving:
+    """Write rows to the table; those of a run that was sealed meanwhile, under numbers of ours."""
+    moving = Moving(rows, [])
+    for ws, epoch, row in rows:
+        if connection.execute(_Q.epoch, (ws,)).get != epoch:
+            continue  # of a workspace that is gone, or of a file that had this name before
+        if connection.execute(_Q.last_sealed, (ws, row.run)).get >= row.n:
+            moving.drawn.append((ws, numbers.draw(ws)))
+            row = row._replace(run=numbers.run, n=moving.drawn[-1][1])
+        connection.execute(_Q.put_audit, (ws, *row))
+    return moving
 
 
 class Aside:

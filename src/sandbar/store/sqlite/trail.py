@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
@@ -21,7 +21,15 @@ from sandbar.faults import log_fault
 from sandbar.store.numbering import Numbers, NumberTaken, Outcome, number_taken, strangers
 from sandbar.store.plan import Plan
 from sandbar.store.queries import load_queries
-from sandbar.store.sqlite.aside import Aside, AsideRow, Left, left_by_others
+from sandbar.store.sqlite.aside import (
+    NOTHING_MOVES,
+    Aside,
+    AsideRow,
+    Left,
+    Moving,
+    left_by_others,
+    take_in,
+)
 from sandbar.store.sqlite.connection import (
     begin_writing,
     open_appender,
@@ -51,16 +59,6 @@ _REHEARSE_S = 0.2  # for which one who only tries waits for the others
 _UNMOVED_ROWS_MAX = 400  # about as much, if each has come alone
 
 AllRows = Callable[[str, Any], list[Any]]
-
-
-class _Moving(NamedTuple):
-    """Rows that come from aside, and the numbers (with their workspaces) drawn for some of them."""
-
-    rows: Sequence[AsideRow]
-    drawn: list[tuple[int, int]]
-
-
-_NOTHING_MOVES = _Moving((), [])
 
 
 def apply_rides(connection: apsw.Connection, ws: int, plan: Plan) -> None:
@@ -176,7 +174,7 @@ class SqliteTrail:
     def _try_to_put(self, notes: Sequence[Note], begin: Callable[[apsw.Connection], None]) -> bool:
         begun: dict[Note, AuditRow] = {}
         taken: list[tuple[int, AuditRow]] = []
-        moving = _NOTHING_MOVES
+        moving = NOTHING_MOVES
         outcome = Outcome.LOST
         try:
             with self._appending.transaction(begin) as connection:
@@ -192,7 +190,7 @@ class SqliteTrail:
         except NotFree:
             return False
         finally:
-            self._end_drawn(moving)
+            moving.end(self._numbers)
             for note, row in begun.items():
                 is_taken = (note.ws, row) in taken
                 self._numbers.end(note, Outcome.TAKEN if is_taken else outcome)
@@ -228,37 +226,20 @@ class SqliteTrail:
         found = self._all_rows(_Q.epoch, (ws,))
         return int(found[0][0]) if found else None
 
-    def _move(self, connection: apsw.Connection) -> _Moving:
+    def _move(self, connection: apsw.Connection) -> Moving:
         """Write the rows that wait aside to the table; they go on waiting until the commit."""
         if not self._aside.waiting:
-            return _NOTHING_MOVES
+            return NOTHING_MOVES
         with self._aside_lock:
             rows = list(self._aside.waiting)
-        return self._take_in(connection, rows)
+        return take_in(connection, self._numbers, rows)
 
-    def _have_moved(self, moving: _Moving) -> None:
+    def _have_moved(self, moving: Moving) -> None:
         if moving.rows:
             with self._aside_lock:
                 self._aside.moved(len(moving.rows))
             for ws, _, row in moving.rows:
                 self._numbers.arrived(ws, row.n)
-
-    def _take_in(self, connection: apsw.Connection, rows: Sequence[AsideRow]) -> _Moving:
-        """Write rows that were put aside; of a run that was sealed meanwhile, under our numbers."""
-        moving = _Moving(rows, [])
-        for ws, epoch, row in rows:
-            if connection.execute(_Q.epoch, (ws,)).get != epoch:
-                continue  # of a workspace that is gone, or of a file that had this name before
-            if connection.execute(_Q.last_sealed, (ws, row.run)).get >= row.n:
-                moving.drawn.append((ws, self._numbers.draw(ws)))
-                row = row._replace(run=self.run, n=moving.drawn[-1][1])
-            connection.execute(_Q.put_audit, (ws, *row))
-        return moving
-
-    def _end_drawn(self, moving: _Moving) -> None:
-        """The numbers that were drawn have their rows, or never will."""
-        for ws, n in moving.drawn:
-            self._numbers.arrived(ws, n)
 
     def bring_in(self) -> None:
         """Move what waits aside into the table: our own rows, and those of runs that are over."""
@@ -270,12 +251,12 @@ class SqliteTrail:
             self._adopt(left)
 
     def _adopt(self, left: Left) -> None:
-        rows, moving = left.rows(), _NOTHING_MOVES
+        rows, moving = left.rows(), NOTHING_MOVES
         try:
             with self._lock, self._sealing.transaction() as connection:  # synced: the file goes
-                moving = self._take_in(connection, rows)
+                moving = take_in(connection, self._numbers, rows)
         finally:
-            self._end_drawn(moving)
+            moving.end(self._numbers)
         left.remove()
 
     # --- reading -----------------------------------------------------------------------------
