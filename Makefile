@@ -9,18 +9,18 @@ CODE := $(wildcard src tests bench)
 # Tests start hundreds of programs: each would compile all of Sandbar anew, for a second.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help docs run test test-long check static format bench lock clean postgres nginx
+.PHONY: help docs run test test-long check static audit format bench lock clean postgres nginx
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make run        set up and start a demo server (PORT=8080)'
 	@echo 'make test       everything that must pass: make check, then all tests'
 	@echo 'make test-long  the tests that take minutes: faults, fuzz, scale'
-	@echo 'make check      format, lint, types, layers, house rules'
+	@echo 'make check      format, lint, types, layers, house rules, known vulnerabilities'
 	@echo 'make format     let ruff write the format'
 	@echo 'make bench      speed, as ratios against the bare drivers, other MCP servers and DBOS; cost of audit'
 	@echo 'make docs       write the reference of verbs anew'
-	@echo 'make lock       resolve the pins of pyproject.toml into requirements.lock'
+	@echo 'make lock       resolve the pins of pyproject.toml into the two locks, with hashes'
 	@echo 'make clean      remove the environment and the caches'
 
 run: .venv/.installed
@@ -39,7 +39,7 @@ test: .venv/.installed
 test-long: .venv/.installed postgres nginx
 	$(BIN)/python -m pytest -m long --timeout 3600 --durations=8 tests </dev/null
 
-check: static postgres
+check: static audit postgres
 	$(BIN)/python -m pytest tests/house </dev/null
 
 static: .venv/.installed
@@ -47,6 +47,10 @@ static: .venv/.installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy $(CODE)
 	$(BIN)/lint-imports --no-logo
+
+# Says one line and goes on where the advisories cannot be reached.
+audit: .venv/.installed
+	@$(BIN)/python scripts/audit.py requirements.lock requirements-dev.lock
 
 format: .venv/.installed
 	$(BIN)/ruff check --select I --fix .
@@ -78,7 +82,7 @@ clean:
 	find src tests -name __pycache__ -type d -exec rm -rf {} +
 
 # Two stamps: a changed lock makes the environment anew, a changed pyproject only re-installs us.
-.venv/.locked: requirements.lock
+.venv/.locked: requirements.lock requirements-dev.lock
 	@scripts/ensure-venv $(PYTHON)
 	@touch $@
 

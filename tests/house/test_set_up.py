@@ -11,11 +11,22 @@ from pathlib import Path
 from tests.house.limits import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-LOCK = [
-    line
-    for line in (ROOT / "requirements.lock").read_text().splitlines()
-    if not line.startswith("#")
-]
+HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}")
+
+
+def locked(name: str) -> dict[str, list[str]]:
+    """The pins of a lock, each with its hashes."""
+    text = (ROOT / name).read_text().replace(" \\\n", "\n")
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if line.startswith("    "):
+            found[list(found)[-1]].append(line)
+        elif not line.startswith("#"):
+            found[line] = []
+    return found
+
+
+RUN, DEV = locked("requirements.lock"), locked("requirements-dev.lock")
 
 
 def test_the_gate_runs_the_test_command_of_the_readme() -> None:
@@ -25,10 +36,27 @@ def test_the_gate_runs_the_test_command_of_the_readme() -> None:
 
 
 def test_every_dependency_is_pinned_and_locked() -> None:
-    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
-    pins = {_canonical(re.sub(r"\[.*?\]", "", one)) for one in wanted}
-    assert pins <= {_canonical(line) for line in LOCK}
-    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in LOCK)
+    for wanted, lock in (
+        (PROJECT["dependencies"], RUN),
+        (PROJECT["optional-dependencies"]["dev"], RUN | DEV),
+    ):
+        pins = {_canonical(re.sub(r"\[.*?\]", "", one)) for one in wanted}
+        assert pins <= {_canonical(line) for line in lock}
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in RUN | DEV)
+
+
+def test_what_runs_is_locked_apart_from_what_development_needs() -> None:
+    names = [{pin.partition("==")[0] for pin in lock} for lock in (RUN, DEV)]
+    assert not names[0] & names[1]
+    assert not names[0] & {"pytest", "mypy", "ruff", "fastmcp", "hypothesis", "pip-audit"}
+
+
+def test_every_file_is_known_by_its_hash() -> None:
+    for pin, hashes in (RUN | DEV).items():
+        assert hashes, pin
+        assert all(map(HASH.fullmatch, hashes)), pin
+    assert len(RUN["apsw==3.54.1.0"]) > 10, "of every platform"
+    assert "--require-hashes" in (ROOT / "scripts" / "ensure-venv").read_text()
 
 
 def test_every_command_of_the_contributors_page_exists() -> None:
