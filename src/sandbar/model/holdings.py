@@ -51,8 +51,11 @@ class Holdings:
 
     def first(self, property: Property, key: bytes, most: int) -> list[int]:
         """The lowest ids of drafts that hold this key."""
-        heap = self._heaps.get(key, {}).get(property.id, [])
+        here = self._heaps.get(key)
+        heap = None if here is None else here.get(property.id)
         found: list[int] = []
+        if not heap:
+            return found
         while heap and len(found) < most:
             id = heappop(heap)
             if id not in found and id in self._drafts and self.still_holds(id, property, key):

@@ -104,9 +104,12 @@ class Unit:
 
     def holders(self, property: Property, key: bytes, most: int = 1) -> list[int]:
         """The first living entities whose slot holds this key, as this unit sees them."""
+        here = self.held.first(property, key, most)
         stored = self.tx.find(property.id, key)
+        if not stored:
+            return here
         found = {id for id in stored if self.held.still_holds(id, property, key)}
-        return sorted(found.union(self.held.first(property, key, most)))[:most]
+        return sorted(found.union(here))[:most]
 
     def referrers(
         self, key: bytes, properties: dict[int, Property], limit: int
@@ -234,7 +237,8 @@ class Unit:
             drop(draft, property.key)
             return
         draft.doc[property.key] = stored
-        self.held.note(property, stored if fresh is None else fresh, draft.id)
+        if property.unique is not None or property.is_ref:
+            self.held.note(property, stored if fresh is None else fresh, draft.id)
 
     def decode(self, draft: Draft, property: Property, given: Any) -> Any:
         """The stored form of what was given for a slot of this draft."""
