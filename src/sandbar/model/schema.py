@@ -254,12 +254,6 @@ class Schema:
         return frozenset(property.ident for property in properties if property.secret)
 
     @cached_property
-    def live_key(self) -> str | None:
-        """The document key that a process has until it has ended, if there are any here."""
-        id = self._names.get("workflow/active?")
-        return None if id is None else str(id)
-
-    @cached_property
     def idents(self) -> list[str]:
         """The names of all classes and properties."""
         return list(self._names)

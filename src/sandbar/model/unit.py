@@ -46,6 +46,7 @@ from sandbar.store.wanted import Wanted
 REF = VALUE_TYPES["db.type/ref"]
 KEYWORD = VALUE_TYPES["db.type/keyword"]
 
+_ACTIVE = "workflow/active?"  # what a process holds until it has ended
 _ABSENT: tuple[Doc | None, Misfits | None] = ({}, None)  # no draft; compared by identity
 
 
@@ -380,15 +381,15 @@ class Unit:
         """Hand the net changes to the transaction, one per entity; returns those that have any."""
         changed = [draft for draft in self.drafts.values() if draft.is_changed()]
         self.ask_guard()
+        active = self.schema.id_named(_ACTIVE)
         for draft in changed:
             self._plan(draft)
+            if active is not None:
+                was, is_now = (draft.old or {}).get(str(active)), (draft.doc or {}).get(str(active))
+                self.tx.tally.processes += bool(is_now) - bool(was)
         return changed
 
     def _plan(self, draft: Draft) -> None:
-        live = self.schema.live_key
-        if live is not None:
-            was, is_now = (draft.old or {}).get(live), (draft.doc or {}).get(live)
-            self.tx.tally.processes += bool(is_now) - bool(was)
         if draft.before is None and draft.doc is not None:
             self.tx.change(creation_of(draft, self.class_of(draft)), None)
             return

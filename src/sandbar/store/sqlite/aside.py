@@ -37,7 +37,7 @@ class AsideRow(NamedTuple):
 
 
 class Moving(NamedTuple):
-    """Rows on their way into the table, and the numbers (with workspaces) drawn for some of them."""
+    """Rows on their way into the table, and numbers (with workspaces) drawn for some of them."""
 
     rows: Sequence[AsideRow]
     drawn: list[tuple[int, int]]
