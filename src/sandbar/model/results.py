@@ -6,8 +6,10 @@ from typing import Any
 
 import msgspec
 
+from sandbar.model.answers import ItemSequence, Shown, SlotMapping
 
-class Receipt(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, gc=False):
+
+class Receipt(msgspec.Struct, Shown, frozen=True, rename="kebab", omit_defaults=True, gc=False):
     """Proof of a write: reading as of `t` shows exactly this write and all before it."""
 
     t: int
@@ -16,7 +18,7 @@ class Receipt(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, g
     audit: tuple[int, ...] | None = None  # run and n of its row, if a verb asked for the write
 
 
-class Outcome(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, gc=False):
+class Outcome(msgspec.Struct, Shown, frozen=True, rename="kebab", omit_defaults=True, gc=False):
     """What one operation did."""
 
     entity_id: int
@@ -28,7 +30,7 @@ class Outcome(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, g
     differs: list[str] = []
 
 
-class Written(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, gc=False):
+class Written(msgspec.Struct, Shown, frozen=True, rename="kebab", omit_defaults=True, gc=False):
     """The answer to a transaction."""
 
     receipt: Receipt
@@ -57,8 +59,12 @@ class Written(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True, g
         return self.receipt.t
 
 
-class Entity(msgspec.Struct, frozen=True, rename="kebab", gc=False):
-    """An entity as it is at one moment. `entity["footwear/name"]` reads a slot."""
+class Entity(msgspec.Struct, SlotMapping, frozen=True, rename="kebab", gc=False):
+    """An entity as it is at one moment: a mapping of its slots to their values.
+
+    What it is besides are attributes. Two are equal if all of it is, and none equals a `dict`; like
+    any mapping it has no hash.
+    """
 
     entity_id: int
     ident: str | None
@@ -66,23 +72,19 @@ class Entity(msgspec.Struct, frozen=True, rename="kebab", gc=False):
     t: int
     slots: dict[str, Any]
 
-    def __getitem__(self, slot: str) -> Any:
-        return self.slots[slot]
-
-    def get(self, slot: str, default: Any = None) -> Any:
-        """The value of a slot, or something else if it has none."""
-        return self.slots.get(slot, default)
+    def __bool__(self) -> bool:
+        return True  # it is there, also without a slot
 
 
-class Page(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
-    """A page of a query, and the cursor of the next one."""
+class Page(msgspec.Struct, ItemSequence[Entity], frozen=True, rename="kebab", omit_defaults=True):
+    """A page of a query, a sequence of its items, and the cursor of the next one."""
 
     items: list[Entity]
     t: int
     cursor: str | None = None
 
 
-class Hit(msgspec.Struct, frozen=True, rename="kebab"):
+class Hit(msgspec.Struct, Shown, frozen=True, rename="kebab"):
     """An entity that a search has found; the snippet shows where, with the words marked."""
 
     entity: Entity
@@ -90,15 +92,17 @@ class Hit(msgspec.Struct, frozen=True, rename="kebab"):
     snippet: str
 
 
-class SearchPage(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
-    """A page of a search, best first, and the cursor of the next one."""
+class SearchPage(
+    msgspec.Struct, ItemSequence[Hit], frozen=True, rename="kebab", omit_defaults=True
+):
+    """A page of a search, a sequence of its hits, best first, and the cursor of the next one."""
 
     items: list[Hit]
     t: int
     cursor: str | None = None
 
 
-class Purged(msgspec.Struct, frozen=True, rename="kebab"):
+class Purged(msgspec.Struct, Shown, frozen=True, rename="kebab"):
     """The answer to a purge.
 
     `scrubbed` is false when erased bytes may still linger in a SQLite file, because others hold on
@@ -111,7 +115,7 @@ class Purged(msgspec.Struct, frozen=True, rename="kebab"):
     scrubbed: bool
 
 
-class SlotChange(msgspec.Struct, frozen=True, rename="kebab"):
+class SlotChange(msgspec.Struct, Shown, frozen=True, rename="kebab"):
     """What happened to one slot: the values that went, and those that came after the others."""
 
     slot: str
@@ -119,7 +123,7 @@ class SlotChange(msgspec.Struct, frozen=True, rename="kebab"):
     added: list[Any]  # one that has moved is in both
 
 
-class HistoryEntry(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
+class HistoryEntry(msgspec.Struct, Shown, frozen=True, rename="kebab", omit_defaults=True):
     """One change of an entity: when, who, why, what."""
 
     t: int
@@ -130,7 +134,7 @@ class HistoryEntry(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=Tr
     reason: str | None = None
 
 
-class TransactionEntry(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
+class TransactionEntry(msgspec.Struct, Shown, frozen=True, rename="kebab", omit_defaults=True):
     """One transaction of a workspace."""
 
     t: int
