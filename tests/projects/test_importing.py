@@ -251,7 +251,7 @@ def test_a_writer_adds_but_changes_no_definitions(new_place: NewPlace, tmp_path:
     origin.export(tmp_path)
     applied = copy.apply(tmp_path, role="writer")
     refused = {path for path, _ in codes(applied)}
-    assert {path.split("/")[2] for path in refused if path.startswith("dt/")} == {"pack"}
+    assert {path.split("/")[2] for path in refused if path.startswith("dt/")} == {"pack", "prompt"}
     assert "pack/Pack/pack/zorp.json" in refused
     assert copy.db.get("product/mud-lord").class_ == "zorp/Boot"
     file = tmp_path / "dt/Property/footwear/name.json"

@@ -83,7 +83,7 @@ def test_an_unknown_workflow_is_guessed(lite: sandbar.Database) -> None:
 
 def test_what_is_no_workflow_is_not_started(lite: sandbar.Database) -> None:
     lite.workflows.define(PLAIN, principal="ann")
-    assert refusal(lambda: start(lite, "order/Order")).code == "workflow.name-taken"
+    assert refusal(lambda: start(lite, "order/Order")).code == "workflow.unknown"
     problem = refusal(lambda: lite.workflows.define({**PLAIN, "name": "order/one"}, principal="a"))
     assert (type(problem), problem.code) == (Conflict, "workflow.name-taken")
 
