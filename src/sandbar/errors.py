@@ -21,7 +21,9 @@ class LateHint(Protocol):
     Most problems are caught, or are one of thousands: then there is only what is plain.
     """
 
-    plain: str
+    @property
+    def plain(self) -> str:
+        """What can be said without that work."""
 
     def __call__(self) -> str:
         """The whole hint."""

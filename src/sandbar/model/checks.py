@@ -10,7 +10,9 @@ from sandbar.model.expressions import binding
 from sandbar.model.findings import Finding, Suggestion, finding_of
 from sandbar.model.patterns import Pattern, SpentMatching
 from sandbar.model.properties import Property
+from sandbar.model.repairs import clearing
 from sandbar.model.schema import Class
+from sandbar.model.synonyms import slot_meant
 
 VALUES_MAX = 10_000
 _WRONG_VALUES_TOLD = 10  # of one slot
@@ -94,13 +96,25 @@ def derived(forward: str) -> Incorrect:
     )
 
 
-def unknown_slot(cls: Class, name: str) -> Incorrect:
+def unknown_slot(cls: Class, name: str, given: Any = None) -> Incorrect:
     """The refusal of a slot that the class does not have."""
+    call, meant = f"class.slots {cls.ident} lists its slots", slot_meant(cls.kinds, name, given)
     return Incorrect(
         "slot.unknown",
         f"{cls.ident} has no slot {name[:80]}",
-        hint=Suggestion(name, cls.slots, f"class.slots {cls.ident} lists its slots"),
+        hint=Suggestion(name, cls.slots, call, meant),
     )
+
+
+def slot_in_change(cls: Class, was: Property) -> Incorrect:
+    """The refusal of a slot that another operation of the transaction takes away or renames."""
+    now = cls.by_key.get(was.key)
+    if now is not None:
+        message, hint = f"renames {was.ident}", f"use {now.ident}, which it is called then"
+    else:
+        message = f"takes {was.ident} from {cls.ident}"
+        hint = f"to clear its values give {clearing(cls.ident, was.ident)} in place of this"
+    return Incorrect("slot.unknown", f"another operation {message}", hint=hint)
 
 
 def fixed_class(cls: Class) -> Incorrect:

@@ -18,6 +18,7 @@ from sandbar.model import core
 from sandbar.model.checks import (
     decode_slot,
     derived,
+    slot_in_change,
     unknown_slot,
 )
 from sandbar.model.documents import Doc
@@ -27,9 +28,9 @@ from sandbar.model.guarding import Guard, ask
 from sandbar.model.handover import change_of, creation_of
 from sandbar.model.naming import (
     ident_keys,
-    ident_or_temp,
     looked_up_by,
     lookup_key,
+    named_ident,
     unknown_entity,
 )
 from sandbar.model.patterns import Matching, Pattern
@@ -166,7 +167,7 @@ class Unit:
         if isinstance(given, str):
             return self._resolve_text(given, property)
         if isinstance(given, dict) and len(given) == 1:
-            return self._resolve_lookup(*next(iter(given.items())))
+            return self._resolve_lookup(*next(iter(given.items())), property)
         raise Incorrect(
             "reference.malformed",
             f"{quoted(given)} does not name an entity",
@@ -182,19 +183,19 @@ class Unit:
         known = self.schema.id_named(name)
         if known is not None and known not in self.drafts:
             return known
-        ident = ident_or_temp(name, self.temps)
+        ident = named_ident(self.schema, name, property, self.temps)
         found = self.holders(self.schema.property_by_id(core.IDENT), KEYWORD.index_key(ident))
         if not found:
             raise unknown_entity(self.schema, ident, property)
         return found[0]
 
-    def _resolve_lookup(self, slot: Any, value: Any) -> int:
-        property = looked_up_by(self.schema, slot, value)
+    def _resolve_lookup(self, slot: Any, value: Any, referring: Property | None) -> int:
+        property = looked_up_by(self.schema, slot, value, referring)
         stored = decode_slot(property, value, self.resolve, self.match)
         for id in self.holders(property, lookup_key(property, stored)):
             if self.shows(id):
                 return id
-        raise unknown_entity(self.schema, {slot: value})
+        raise unknown_entity(self.schema, {slot: value}, referring)
 
     # --- changing ----------------------------------------------------------------------------
 
@@ -268,12 +269,16 @@ class Unit:
         self.tx.keep_secret(draft.id, property.id, None if given is None else given.kept())
         self.touched.add(draft.id)
 
-    def slot_of(self, cls: Class, name: str) -> Property:
+    def slot_of(self, cls: Class, name: str, given: Any = None) -> Property:
         """The slot of that name, or a refusal that suggests another."""
-        property = cls.slots.get(name) or cls.slots.get(name.removeprefix(":"))
+        plain = name.removeprefix(":")
+        property = cls.slots.get(name) or cls.slots.get(plain)
         if property is not None:
             return property
-        raise unknown_slot(cls, name)
+        before = self.stored_schema.class_of_id(cls.id)
+        if before is not None and before is not cls and plain in before.slots:
+            raise slot_in_change(cls, before.slots[plain])
+        raise unknown_slot(cls, name, given)
 
     # --- taking back -------------------------------------------------------------------------
 

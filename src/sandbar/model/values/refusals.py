@@ -5,9 +5,12 @@ Owns the wording and the safe echo of a refused value; decides nothing itself.
 
 from __future__ import annotations
 
+import json
+
 from sandbar.errors import Incorrect
 
 MAX_ECHO = 80
+_MAX_TYPED = 400
 _MAX_ECHOED_BITS = 200
 
 
@@ -46,6 +49,15 @@ def named(value: object) -> str:
 def quoted(value: object) -> str:
     """A text in quotes, or what came in its place."""
     return _cut(value) if isinstance(value, str) else shown(value)
+
+
+def typed(value: object) -> str:
+    """JSON as a caller types it; of what is too long only that something stands there."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return "{…}"
+    return text if len(text) <= _MAX_TYPED else "{…}"
 
 
 def plain(value: object) -> str:
