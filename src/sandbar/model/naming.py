@@ -319,6 +319,8 @@ def _likelihood(property: Property) -> tuple[bool, bool, bool]:
 
 def _query(schema: Schema, slot: Property | None, by: Property, value: Any) -> str:
     """The call that finds the entity which has a value."""
+    if by.secret or isinstance(value, dict):
+        return FINDERS
     cls = _target(schema, slot)
     if cls is None or by.ident not in cls.slots:
         return f"find its id with entity.query: {typed({'where': {by.ident: value}})}"
