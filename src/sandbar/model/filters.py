@@ -17,12 +17,13 @@ from typing import Any, NamedTuple
 from sandbar.errors import Incorrect, Problem
 from sandbar.model.documents import Doc
 from sandbar.model.findings import Finding, Findings, Suggestion
-from sandbar.model.naming import Naming
+from sandbar.model.naming import Naming, naming_slot
 from sandbar.model.neighbours import Neighbours
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
+from sandbar.model.synonyms import connective_meant, operator_meant
 from sandbar.model.values import door_check
-from sandbar.model.values.refusals import named, quoted
+from sandbar.model.values.refusals import named, quoted, typed
 
 DEPTH_MAX = 8
 NODES_MAX = 200
@@ -153,18 +154,27 @@ class _Parser:
         except Problem:
             asked = "schema.properties lists them"
             call = asked if cls is None else f"class.slots {cls.ident} lists its slots"
-            meant = Suggestion(name, self._slots_below(cls), call)
+            meant = Suggestion(name, self._slots_below(cls), call, connective_meant(name))
             self._wrong("slot.unknown", f"there is no slot {named(name)}", named(name), meant)
             return None
         if cls is not None and property.ident not in self._slots_below(cls):
-            hint = f"class.slots {cls.ident} lists its slots"
-            self._wrong("slot.unknown", f"{cls.ident} has no such slot", property.ident, hint)
+            call = f"class.slots {cls.ident} lists its slots"
+            meant = Suggestion(property.ident, (), call, self._around(property, cls))
+            self._wrong("slot.unknown", f"{cls.ident} has no such slot", property.ident, meant)
             return None
         if property.secret:
             hint = "secret_matches compares a secret"
             self._wrong("slot.secret", "a secret slot cannot be asked for", property.ident, hint)
             return None
         return property
+
+    def _around(self, property: Property, cls: Class) -> str | None:
+        """The reference that leads from a class to one that has a slot, if there is any."""
+        for ref in cls.slots.values() if not self.findings.told else ():
+            target = None if ref.target is None else self.schema.class_of_id(ref.target)
+            if target is not None and property.ident in target.slots:
+                return f'follow a reference to it: {{"{ref.ident}": {{"{property.ident}": …}}}}'
+        return None
 
     def _slots_below(self, cls: Class | None) -> frozenset[str]:
         known = self._below.get(cls)
@@ -193,9 +203,11 @@ class _Parser:
 
     def _compare(self, property: Property, op: Any, operand: Any) -> Node:
         if op not in COMPARISONS:
-            hint = f"use {', '.join(COMPARISONS)}"
             return self._wrong(
-                "filter.operator", f"unknown operator {quoted(op)}", property.ident, hint
+                "filter.operator",
+                f"unknown operator {quoted(op)}",
+                property.ident,
+                self._operator_hint(property, op, operand),
             )
         if op == "exists":
             if not isinstance(operand, bool):
@@ -207,6 +219,15 @@ class _Parser:
             hint = "use exists"
             return self._wrong("filter.not-comparable", "has no order", property.ident, hint)
         return self._keys(property, op, operand)
+
+    def _operator_hint(self, property: Property, op: Any, operand: Any) -> str | Suggestion:
+        if (meant := operator_meant(op, operand)) is not None:
+            return meant
+        takes = f"use {', '.join(COMPARISONS)}"
+        if not property.is_ref:
+            return takes
+        target = None if property.target is None else self.schema.class_by_id(property.target)
+        return Suggestion(op, self._slots_below(target), f"{takes}; or the slots of its target")
 
     def _text(self, property: Property, op: str, operand: Any) -> Node:
         if property.kind.ident not in TEXT_KINDS:
@@ -241,15 +262,39 @@ class _Parser:
                 )
                 keys.append(property.kind.order_key(stored))
             except Problem as problem:
+                if isinstance(value, list):
+                    problem = _several(property, op, problem)
+                elif property.is_ref and problem.code == "keyword.malformed":
+                    problem = self._by_value(property, value, problem)
                 self.findings.note(problem, property.ident)
         return Compare(property, op, tuple(keys), among=frozenset(keys))
+
+    def _by_value(self, property: Property, value: str, problem: Problem) -> Problem:
+        """The refusal of a text that is no ident: its target can be asked for by what it says."""
+        target = None if property.target is None else self.schema.class_by_id(property.target)
+        known = None if target is None else naming_slot(self.schema, target)
+        if known is None:
+            return problem
+        inner = typed({property.ident: {known.ident: value}})
+        call = f"use {inner}; or the id or the ident of a {target.ident if target else 'target'}"
+        return Incorrect(problem.code, problem.message, hint=Suggestion(value, (), call))
 
     def _wrong(
         self, code: str, message: str, slot: str | None, hint: str | Suggestion | None
     ) -> Node:
         said = self.findings.hint(hint)
-        self.findings.add(Finding(code=code, message=message, slot=slot, hint=said))
+        unknown = hint.unknown if isinstance(hint, Suggestion) else None
+        found = Finding(code=code, message=message, slot=slot, hint=said, unknown=unknown)
+        self.findings.add(found)
         return EVERYTHING
+
+
+def _several(property: Property, op: str, problem: Problem) -> Problem:
+    """The refusal of a list where one value is compared."""
+    if op != "=" or property.kind.ident in ("db.type/json", "db.type/tuple"):
+        return problem
+    hint = f'for any of several values use {{"{property.ident}": {{"in": [value, …]}}}}'
+    return Incorrect(problem.code, problem.message, hint=hint)
 
 
 _OPERANDS = 'for example {"exists": true}, {"in": [1, 2]} or {"starts-with": "Moon"}'
