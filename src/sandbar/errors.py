@@ -58,6 +58,10 @@ class Problem(Exception):
             self._hint = _fit_to_show(self.late_hint())
         return self._hint
 
+    def advise(self, hint: str) -> None:
+        """Say better what to try next: who asks is known by now, and what they are shown."""
+        self._hint = _fit_to_show(hint)
+
     def __str__(self) -> str:
         return f"{self.message} ({self.code}){' Hint: ' + self.hint if self.hint else ''}"
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from sandbar.errors import Incorrect, Problem
+from sandbar.model.values.refusals import typed
 
 FINDINGS_MAX = 100  # of one request; whoever has that many mends some and tries again
 SUGGESTIONS_MAX = 5  # of one request: comparing names is slow, and a caller reads the first few
@@ -75,7 +76,9 @@ class Suggestion:
 
     @property
     def unknown(self) -> str | None:
-        """The name that means nothing, if it is one."""
+        """The name that means nothing: an ident, or {slot: value} as JSON."""
+        if isinstance(self.name, dict):
+            return typed(self.name)
         return self.name[:_NAMED_MAX] if isinstance(self.name, str) else None
 
     def __call__(self) -> str:

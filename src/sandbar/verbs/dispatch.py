@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from sandbar.access import Access
+from sandbar.access import Access, give_leads
 from sandbar.audit import accompanied, nameable
 from sandbar.errors import Fault, Forbidden, Incorrect, NotFound, Problem, TooMany
 from sandbar.faults import log_fault
@@ -46,7 +46,8 @@ def dispatch(context: Context, name: str, arguments: Mapping[str, Any]) -> Any:
             if ready is None:
                 return _call_class_tool(context, name, arguments)
             return _call(context, ready, arguments)
-    except Problem:
+    except Problem as problem:
+        give_leads(context.db, problem)
         raise
     except Exception as error:
         fault_id = log_fault("verb.failed", error)
