@@ -35,22 +35,26 @@ def give_leads(db: Guarded, problem: Problem) -> None:
     """Let the hints of a problem name what was probably meant, as far as the caller is shown it."""
     found = problem.data.get("findings")
     if isinstance(found, list):
-        hint = problem.hint or ""
-        for before, lead in add_leads(db, found):
-            hint = hint.replace(before, lead) if before else f"{hint}; {lead}".removeprefix("; ")
-            problem.advise(hint)
+        before = _joined(found)
+        if add_leads(db, found):
+            rest = (problem.hint or "").removeprefix(before)  # what is said besides of the whole
+            problem.advise(_joined(found) + rest)
         return
     late = problem.late_hint
     name = late.unknown if isinstance(late, Suggestion) else None
-    lead = None if name is None else _lead(db, problem.code, name, None)
-    if lead is not None:
-        problem.advise(lead)
+    told = None if name is None else _lead(db, problem.code, name, None)
+    if told is not None:
+        problem.advise(told)
 
 
-def add_leads(db: Guarded, findings: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Give findings better hints, where there are any; returns those with what they replace."""
+def _joined(findings: list[dict[str, Any]]) -> str:
+    """The hints of findings, as the hint of a refusal has them."""
+    return "; ".join(dict.fromkeys(one["hint"] for one in findings if one.get("hint")))
+
+
+def add_leads(db: Guarded, findings: list[dict[str, Any]]) -> bool:
+    """Give findings better hints, where there are any; returns whether there were."""
     known: dict[tuple[str, str, str | None], str | None] = {}
-    changed: dict[tuple[str, str], None] = {}
     for one in findings:
         name, code, slot = one.get("unknown"), one["code"], one.get("slot")
         if name is None or (code not in _KINDS and code != _BY_VALUE):
@@ -60,11 +64,9 @@ def add_leads(db: Guarded, findings: list[dict[str, Any]]) -> list[tuple[str, st
             if len(known) == SUGGESTIONS_MAX:
                 continue
             known[about] = _lead(db, code, name, slot)
-        lead = known[about]
-        if lead is not None:
-            changed[one.get("hint", ""), lead] = None
+        if (lead := known[about]) is not None:
             one["hint"] = lead
-    return list(changed)
+    return any(known.values())
 
 
 def _lead(db: Guarded, code: str, name: str, slot: str | None) -> str | None:

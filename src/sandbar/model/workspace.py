@@ -200,7 +200,7 @@ class Workspace:
         as_of: Moment | None = None,
         hidden: Collection[str] = (),
     ) -> Page:
-        """One page of the instances of a class that satisfy a filter; `hidden` ones are left out."""
+        """One page of the instances of a class that satisfy a filter, `hidden` ones left out."""
         chosen = None if fields is None else chosen_fields(fields)
         question = Question(class_, where, order_by, chosen, limit, cursor, hidden)
         unit = self._writes.open_unit()

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from sandbar.errors import Conflict, NotFound
-from sandbar.model import Create, Entity, Operation, Update, Workspace, did_you_mean
+from sandbar.model import Create, Entity, Operation, Suggestion, Update, Workspace
 from sandbar.workflow import metamodel as mm
 from sandbar.workflow.built_in import built_in_workflows
 from sandbar.workflow.lacking import Warned
@@ -170,8 +170,9 @@ class Defining:
         return NotFound(
             "workflow.unknown",
             f"there is no workflow {name[:80]}",
-            hint=did_you_mean(name, names)
-            or (f"there are: {known}" if known else "workflow.define makes one"),
+            hint=Suggestion(
+                name, names, f"there are: {known}" if known else "workflow.define makes one"
+            ),
         )
 
 
