@@ -13,8 +13,10 @@ from sandbar.model.properties import Property
 from sandbar.model.repairs import clearing
 from sandbar.model.schema import Class
 from sandbar.model.synonyms import slot_meant
+from sandbar.model.values.refusals import typed
 
 VALUES_MAX = 10_000
+_SET = "use attributes (in an operation of entity.transact: set)"
 _WRONG_VALUES_TOLD = 10  # of one slot
 
 Resolve = Callable[[Any, Property], int]  # turns whatever names an entity into its id
@@ -86,7 +88,7 @@ def too_many_values() -> Incorrect:
 
 def takes_one() -> Incorrect:
     """The refusal to add values to a slot that takes one."""
-    return Incorrect("slot.single", "only a many-valued slot can be added to", hint="use set")
+    return Incorrect("slot.single", "only a many-valued slot can be added to", hint=_SET)
 
 
 def derived(forward: str) -> Incorrect:
@@ -192,7 +194,7 @@ def out_of_range(property: Property, id: int, kind: str | None, target: str) -> 
         code="reference.range",
         message=f"entity {id} is " + (f"a {kind}, not a {target}" if kind else f"no {target}"),
         slot=property.ident,
-        hint=f"refer to an instance of {target}",
+        hint=f"refer to a {target}: entity.query {typed({'class': target})} lists them",
     )
 
 
@@ -216,13 +218,18 @@ def distinct(property: Property, values: list[Any]) -> list[Any]:
 def _decode_one(property: Property, given: Any, resolve: Resolve, match: Match) -> Any:
     if property.is_ref:
         return resolve(given, property)
-    stored = property.kind.decode(given)
+    try:
+        stored = property.kind.decode(given)
+    except Incorrect as problem:
+        if not property.one_of:
+            raise
+        hint = f"use {_allowed(property)}"
+        raise Incorrect(problem.code, problem.message, hint=hint) from None
     if property.one_of and property.value_key(stored) not in property.allowed_keys:
-        allowed = ", ".join(str(value) for value in property.one_of[:12])
         raise Incorrect(
             "value.not-allowed",
             f"{str(stored)[:80]!r} is not one of the values",
-            hint=f"use {allowed}",
+            hint=f"use {_allowed(property)}",
         )
     if property.pattern is not None and not match(property.pattern, str(stored)):
         raise Incorrect(
@@ -233,6 +240,10 @@ def _decode_one(property: Property, given: Any, resolve: Resolve, match: Match) 
     if property.has_bounds:
         _check_bounds(property, stored)
     return stored
+
+
+def _allowed(property: Property) -> str:
+    return ", ".join(str(value) for value in property.one_of[:12])
 
 
 def _check_bounds(property: Property, stored: Any) -> None:

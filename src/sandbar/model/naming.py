@@ -115,7 +115,7 @@ def looked_up_by(schema: Schema, name: Any, value: Any, slot: Property | None = 
         raise Incorrect(
             "reference.not-unique",
             f"{property.ident} is not unique",
-            hint=_query(schema, slot, property, value),
+            hint=Suggestion(None, (), partial(_query, schema, slot, property, value)),
         )
     for _ in range(_DEPTH_MAX):
         if not isinstance(value, dict) or len(value) != 1:
@@ -319,11 +319,14 @@ def _likelihood(property: Property) -> tuple[bool, bool, bool]:
 
 def _query(schema: Schema, slot: Property | None, by: Property, value: Any) -> str:
     """The call that finds the entity which has a value."""
-    if by.secret or isinstance(value, dict):
-        return FINDERS
+    if slot is not None and slot.id in _FINDERS:
+        return f"give idents; {_FINDERS[slot.id]}"
     cls = _target(schema, slot)
-    if cls is None or by.ident not in cls.slots:
-        return f"find its id with entity.query: {typed({'where': {by.ident: value}})}"
+    if cls is None:
+        classes = map(schema.class_by_id, schema.class_ids)
+        cls = next((one for one in classes if by.id in one.direct_slot_ids), None)
+    if cls is None or by.secret or by.ident not in cls.slots or isinstance(value, dict):
+        return FINDERS
     return f"entity.query {typed({'class': cls.ident, 'where': {by.ident: value}})} finds its id"
 
 

@@ -105,6 +105,15 @@ _CONNECTIVES = {
     "not": 'use "not": filter',
 }
 _PRESENT = ("notnull", "isnotnull", "present", "exist", "exists")
+_IDS = "ids are given by the database: leave it out; a db/ident (ns/name) names an entity"
+_OPERATIONS = {
+    "create": "insert add new put make post",
+    "update": "upsert patch modify set change edit merge",
+    "delete": "remove drop destroy erase",
+    "restore": "undelete undo revert",
+    "migrate": "transform",
+}
+_OPERATION_OF = {word: op for op, words in _OPERATIONS.items() for word in words.split()}
 _NOT_A_LETTER = re.compile(r"[^a-z0-9]")
 _SEVERAL_OF = re.compile(r"(?:list|array|set|sequence)\s*(?:of\s+|[<\[(]\s*)([^>\])]+)[>\])]?")
 _WORD_MAX = 100
@@ -142,9 +151,9 @@ def _type_of(text: str) -> str | None:
 def slot_meant(kinds: frozenset[str], name: str, given: Any) -> str | None:
     """What a key of a definition is called here; `kinds` are the classes of what is defined."""
     kind = next((kind for kind in _KEY_OF if kind in kinds), None)
-    if kind is None:
-        return None
     word = _word(name.removeprefix(":").rpartition("/")[2])
+    if kind is None:
+        return _IDS if word in ("id", "entityid", "uid") else None
     key = _KEY_OF[kind].get(word)
     if kind == "dt/Property":
         if word in _SEVERAL or word == "cardinality":
@@ -178,6 +187,12 @@ def operator_meant(given: object, operand: object) -> str | None:
         is_prefix = operand.startswith(bare) and operand != bare
         return f"use {typed({'starts-with' if is_prefix else 'contains': bare})}"
     return None if op is None else f"use {typed({op: operand})}"
+
+
+def operation_meant(given: object) -> str | None:
+    """What an operation of a transaction is called here."""
+    op = _OPERATION_OF.get(_word(given)) if isinstance(given, str) else None
+    return None if op is None else f'use "op": "{op}"'
 
 
 def connective_meant(given: object) -> str | None:

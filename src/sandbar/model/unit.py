@@ -168,10 +168,13 @@ class Unit:
             return self._resolve_text(given, property)
         if isinstance(given, dict) and len(given) == 1:
             return self._resolve_lookup(*next(iter(given.items())), property)
+        hint = "use an id, an ident such as zorp/Boot, or {slot: value} of a unique slot"
+        if isinstance(given, list) and property is not None and not property.many:
+            hint = f"the slot takes one value, not a list: {hint}"
+        elif isinstance(given, dict):
+            hint += "; entity.create makes a new one, also in the same entity.transact"
         raise Incorrect(
-            "reference.malformed",
-            f"{quoted(given)} does not name an entity",
-            hint="use an id, an ident such as zorp/Boot, or {slot: value} of a unique slot",
+            "reference.malformed", f"{quoted(given)} does not name an entity", hint=hint
         )
 
     def _resolve_text(self, text: str, property: Property | None) -> int:

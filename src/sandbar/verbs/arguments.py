@@ -195,6 +195,9 @@ class Reader:
         takes = what_it_takes(self._fields[name].type) or self._descriptions[name]
         if name in self._compounds and _takes(self._fields[name].type, inspect.ListType):
             takes = f"a list: {takes}"
+        explained = self._descriptions.get(takes.rpartition("as in ")[2])
+        if explained and "as in " in takes:
+            takes += f", which is {explained}"
         return Finding(
             argument=name,
             code="argument.type",
