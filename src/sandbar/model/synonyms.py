@@ -92,8 +92,8 @@ _OPERATORS = {
     "<=": "lte le atmost",
     ">": "gt greater greaterthan after",
     ">=": "gte ge atleast",
-    "in": "anyof oneof any",
-    "contains": "like ilike includes include has match matches regex regexp substring search",
+    "in": "in anyof oneof any",
+    "contains": "contains like ilike includes include has match matches regex regexp substring search",
     "starts-with": "startswith prefix beginswith begins",
     "exists": "exists exist isnull null notnull isnotnull isempty present missing",
 }
