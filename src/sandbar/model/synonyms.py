@@ -93,7 +93,7 @@ _OPERATORS = {
     ">": "gt greater greaterthan after",
     ">=": "gte ge atleast",
     "in": "in anyof oneof any",
-    "contains": "contains like ilike includes include has match matches regex regexp substring search",
+    "contains": "contains like ilike includes include has match matches regex regexp substring",
     "starts-with": "startswith prefix beginswith begins",
     "exists": "exists exist isnull null notnull isnotnull isempty present missing",
 }

@@ -12,8 +12,6 @@ from sandbar.model.findings import Finding, Findings, refuse
 from sandbar.model.new_names import given_ident
 from sandbar.model.operations import Create, Migrate, Operation
 
-_FOLLOWING = ("class.validator",)  # says nothing new of an entity with which something is wrong
-
 
 class Trouble:
     """What operations are refused for; each finding says which of several it is about."""
@@ -51,7 +49,7 @@ class Trouble:
         for id, found in late:
             place = operation_of(id)
             at = place if len(self._operations) > 1 else None
-            follows = found.code in _FOLLOWING and self.is_with(place)
+            follows = found.slot is None and self.is_with(place)  # of a validator, say
             if (at, found.slot) not in named and not follows:
                 findings.add(msgspec.structs.replace(found, at=at, entity=self._about(at)))
                 self._kinds.add(Incorrect)
