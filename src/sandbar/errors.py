@@ -21,7 +21,9 @@ class LateHint(Protocol):
     Most problems are caught, or are one of thousands: then there is only what is plain.
     """
 
-    plain: str
+    @property
+    def plain(self) -> str:
+        """What can be said without that work."""
 
     def __call__(self) -> str:
         """The whole hint."""
@@ -55,6 +57,10 @@ class Problem(Exception):
         if self._hint is None and self.late_hint is not None:
             self._hint = _fit_to_show(self.late_hint())
         return self._hint
+
+    def advise(self, hint: str) -> None:
+        """Say better what to try next: who asks is known by now, and what they are shown."""
+        self._hint = _fit_to_show(hint)
 
     def __str__(self) -> str:
         return f"{self.message} ({self.code}){' Hint: ' + self.hint if self.hint else ''}"

@@ -227,6 +227,31 @@ def _codes(shop: Shop, road: str) -> set[str]:
     return {one["code"] for one in answer["errors"]} if road == "validate" else set()
 
 
+def test_hints_name_nobody_outside(shop: Shop) -> None:
+    """Neither by a name that somebody had before, nor by what somebody says."""
+    for now in ("person/anna", f"person/{CANARY}"):
+        shop.db.update(shop.person, {"db/ident": now})
+    by_name = {"order/customer": "person/anna"}
+    by_value = {"order/customer": f"{CANARY} "}  # which is no ident, and what the person is called
+    ways: list[tuple[str, dict[str, Any]]] = [
+        ("entity.find", {"entity": "person/ann"}),
+        ("entity.find", {"entity": "person/anna"}),
+        ("entity.update", {"entity": "person/anna"}),
+        ("entity.create", {"class_": "order/Order", "attributes": by_name}),
+        ("entity.create", {"class_": "order/Order", "attributes": by_value}),
+        ("entity.query", {"class_": "order/Order", "where": by_name}),
+        ("entity.query", {"class_": "order/Order", "where": by_value}),
+    ]
+    for verb, arguments in ways:
+        refused = shop.refused(verb, **arguments)
+        told = f"{refused} {refused.data}"
+        assert f"person/{CANARY}" not in told
+        assert str(shop.person) not in told
+        with pytest.raises(Problem) as caught:
+            shop.call(verb, shop.admin, **arguments)
+        assert f"person/{CANARY}" in str(caught.value.hint)
+
+
 def test_lists_leave_out_what_is_outside(shop: Shop) -> None:
     everything = [
         shop.call("entity.query", class_="dt/Resource", limit=500),

@@ -10,7 +10,7 @@ import pytest
 
 import sandbar
 from sandbar.model.documents import write_doc
-from sandbar.model.findings import FINDINGS_MAX, SUGGESTIONS_MAX
+from sandbar.model.findings import FINDINGS_MAX, SUGGESTIONS_MAX, did_you_mean
 from sandbar.model.operations import OPERATIONS_MAX
 from sandbar.model.words import _FOLDING, fold
 from tests.model import shop
@@ -106,6 +106,18 @@ WRONG_CALLS: dict[str, Callable[[sandbar.Database], Any]] = {
         [{"op": "create", "class": "p/P", "slots": {"p/ref": name}} for name in WRONG]
     ),
     "entities": lambda db: db.transact([{"op": "update", "entity": name} for name in WRONG]),
+    "references by what they say": lambda db: db.transact(
+        [
+            {"op": "create", "class": "p/P", "slots": {"p/ref": f"Some Name {n}"}}
+            for n in range(1000)
+        ]
+    ),
+    "ranges": lambda db: db.define(
+        properties={f"q/{n}": {"dt/range": f"db.type/integer-{n}"} for n in range(1000)}
+    ),
+    "words of others": lambda db: db.define(
+        properties={f"q/{n}": {"dt/range": "db.type/string", "enum": []} for n in range(1000)}
+    ),
     "classes": lambda db: db.transact([{"op": "create", "class": name} for name in WRONG]),
     "operations": lambda db: db.transact([{"op": "create", name: 1} for name in WRONG[:500]]),
     "values of a filter": lambda db: db.query("p/P", {"p/ref": {"in": WRONG}}),
@@ -166,3 +178,17 @@ def test_what_many_entities_lack_is_found_without_looking_at_each_for_each(
     data = caught.value.data
     assert data["left-out"] == OPERATIONS_MAX - FINDINGS_MAX
     assert [one["at"] for one in data["findings"]] == list(range(FINDINGS_MAX))
+
+
+@pytest.mark.parametrize("name", ["p/some-slot-nam", "nam", "slotname9", "q/other", "Integer"])
+def test_what_was_meant_is_found_in_time_that_grows_with_the_names(name: str) -> None:
+    def spent(count: int) -> float:
+        names = [f"p{n % 50}/some-slot-name-{n}" for n in range(count)]
+        start = time.perf_counter()
+        did_you_mean(name, names)
+        return time.perf_counter() - start
+
+    few = min(spent(2_000) for _ in range(5))
+    many = min(spent(20_000) for _ in range(3))
+    assert many < 25 * few + 0.01
+    assert many < 0.25  # of so many names; a request asks five times at most

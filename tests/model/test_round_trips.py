@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from sandbar import Database
-from sandbar.model.filters import Evaluator
+from sandbar.model.filter_evaluation import Evaluator
 from sandbar.model.naming import Names
 from sandbar.store.postgres.connection import Connection
 from sandbar.store.postgres.reads import PostgresReads

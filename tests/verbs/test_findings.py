@@ -183,3 +183,67 @@ def test_nobody_learns_of_deleted_accounts(zorp: sandbar.Database, call: Call) -
         unseen = refusal(call, "entity.find", {"entity": never}, role="reader")
         assert (seen.code, seen.hint) == (unseen.code, unseen.hint)
         assert "entity.restore" in str(refusal(call, "entity.find", {"entity": gone}).hint)
+
+
+def test_an_unknown_range_is_one_finding_that_names_its_property(call: Call) -> None:
+    """It said `at: 11`, and besides that its slots contradict each other."""
+    properties: dict[str, Any] = {f"q/p{n}": {"dt/range": "db.type/string"} for n in range(11)}
+    properties["q/count"] = {"dt/range": "db.type/integer", "dt/min": 1, "dt/max": 9}
+    problem = refusal(call, "schema.define", {"properties": properties})
+    (found,) = problem.data["findings"]
+    assert (found["entity"], found["slot"], found["at"]) == ("q/count", "dt/range", 11)
+    assert problem.message.startswith("q/count: dt/range: ")
+    properties["q/count"]["dt/range"] = "db.type/long"
+    call("schema.define", {"properties": properties})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"dt/range": "integer", "dt/one-of": [1, 2]},
+        {"dt/range": "text", "dt/pattern": "^x$"},
+        {"range": "db.type/string", "dt/pattern": "^x$"},
+        {"dt/one-of": [1]},
+        {"dt/range": "db.type/strin", "db/unique": "identity", "dt/default": "x"},
+    ],
+)
+def test_what_only_follows_from_a_finding_is_none(call: Call, wrong: dict[str, Any]) -> None:
+    problem = refusal(call, "schema.define", {"properties": {"q/x": wrong, "q/y": wrong}})
+    told = problem.data["findings"]
+    assert {one["entity"] for one in told} == {"q/x", "q/y"}
+    assert {one["slot"] for one in told} <= {"dt/range", "range"}
+
+
+def test_a_contradiction_names_its_property(call: Call) -> None:
+    fine = {"dt/range": "db.type/string"}
+    wrong = {"dt/range": "db.type/long", "dt/pattern": "x"}
+    problem = refusal(call, "schema.define", {"properties": {"q/a": fine, "q/b": wrong}})
+    (found,) = problem.data["findings"]
+    assert (found["entity"], found["at"], found["code"]) == ("q/b", 1, "property.contradiction")
+    assert problem.message.startswith("q/b: its slots")
+
+
+def test_a_validator_is_not_asked_about_a_value_that_is_wrong(call: Call) -> None:
+    classes = {"q/Q": {"dt/slots": ["q/n"], "dt/validator": 'this["q/n"] > 0'}}
+    call("schema.define", {"properties": {"q/n": {"dt/range": "db.type/long"}}, "classes": classes})
+    create = {"op": "create", "class": "q/Q"}
+    wrong = [{**create, "slots": {"q/n": "five"}}, {**create, "slots": {"q/n": -1}, "temp": "low"}]
+    problem, found = transacted(call, *wrong)
+    assert found == [(0, "value.type"), (1, "class.validator")]
+    assert [one.get("entity") for one in problem.data["findings"]] == [None, "low"]
+
+
+def test_findings_of_a_transaction_say_whom_they_are_about(call: Call) -> None:
+    boot = {"op": "create", "class": BOOT}
+    mud_lord = call("entity.find", {"entity": "product/mud-lord"})["entity"]["entity-id"]
+    wrong = {"footwear/nmae": "x"}
+    problem, _ = transacted(
+        call,
+        {**boot, "slots": {"db/ident": "my/boot", "footwear/name": "Fine", **wrong}},
+        {"op": "update", "entity": ":product/mud-lord", "set": wrong},
+        {"op": "update", "entity": mud_lord, "set": wrong},
+        {"op": "migrate", "class": BOOT, "fill": wrong},
+    )
+    about = [one["entity"] for one in problem.data["findings"]]
+    assert about == ["my/boot", "product/mud-lord", mud_lord, BOOT]
+    assert "my/boot: footwear/nmae: " in problem.message

@@ -399,7 +399,7 @@ def test_all_findings_come_at_once_and_hints_say_what_was_meant() -> None:
     }
     assert "did you mean states?" in found["workflow.unknown-key"]["hint"]
     assert "did you mean fail?" in found["workflow.unknown-transition"]["hint"]
-    assert "did you mean order/delivered " in found["workflow.unknown-state"]["hint"]
+    assert "did you mean order/delivered?" in found["workflow.unknown-state"]["hint"]
     assert "context" in found["expression.malformed"]["hint"]
 
 

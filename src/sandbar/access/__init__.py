@@ -18,6 +18,7 @@ from sandbar.access.guard import (
 from sandbar.access.guarded import Guarded
 from sandbar.access.keyring import Key, Minted, list_keys, mint, revoke_key, rotate
 from sandbar.access.keys import KEY_PREFIX
+from sandbar.access.leads import add_leads, give_leads, lead_to
 from sandbar.access.metamodel import install_access
 from sandbar.access.principals import find_owner, is_known_name, short_name
 from sandbar.access.processes import ProcessGuard, kept_classes
@@ -63,6 +64,7 @@ __all__ = [
     "Via",
     "WorkspaceView",
     "add_account",
+    "add_leads",
     "add_user",
     "budgets_of",
     "caller_again",
@@ -72,10 +74,12 @@ __all__ = [
     "effects_guard",
     "entity_count",
     "find_owner",
+    "give_leads",
     "install_access",
     "is_known_name",
     "is_protected",
     "kept_classes",
+    "lead_to",
     "list_accounts",
     "list_keys",
     "list_users",

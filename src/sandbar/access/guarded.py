@@ -12,9 +12,10 @@ from sandbar.access.protected import protected_classes
 from sandbar.access.rights import rights_of_role
 from sandbar.access.scope import classes_within, reach_of
 from sandbar.access.sight import Sight
-from sandbar.errors import Forbidden, NotFound
+from sandbar.errors import Forbidden, Incorrect, NotFound
 from sandbar.model import (
     Entity,
+    Former,
     HistoryEntry,
     Introspection,
     Judged,
@@ -262,6 +263,29 @@ class Guarded:
                 for kinds in self._workspace.kinds([entity]):
                     self._guard.admit(kinds)
         except (Forbidden, NotFound):
+            return False
+        return True
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the call is part of a transaction that is under way."""
+        return self._workspace.former_names.is_inside
+
+    def former(self, given: Any) -> Former | None:
+        """Who had a name that nobody has any more, if the caller is shown it.
+
+        Classes and properties are shown to everybody.
+        """
+        found = self._workspace.former_names.holder(given)
+        if found is None or found.is_definition:
+            return found
+        return found if self.sees_entity(given) and self.sees_entity(found.id) else None
+
+    def has(self, entity: Any) -> bool:
+        """Whether something has a name now, be it kept from the caller: the name is taken."""
+        try:
+            self._workspace.locate(entity)
+        except (NotFound, Incorrect):
             return False
         return True
 

@@ -139,7 +139,9 @@ def known_role(workspace: Workspace, name: str) -> str:
         raise NotFound(
             "role.unknown",
             f"there is no role {keyword[:80]}",
-            hint=did_you_mean(keyword, names) or f"one of {', '.join(names[:20])}",
+            hint=_renamed_role(workspace, keyword)
+            or did_you_mean(keyword, names)
+            or f"one of {', '.join(names[:20])}",
         )
     return keyword
 
@@ -149,6 +151,15 @@ def is_known_name(workspace: Workspace, name: str) -> bool:
     if name == LOCAL or name in get_args(Role):
         return True
     return any(_find(workspace, slot, name) for slot in (ROLE_NAME, USER_NAME, SERVICE_NAME))
+
+
+def _renamed_role(workspace: Workspace, name: str) -> str | None:
+    """What a role is called that had this name before."""
+    former = workspace.former_names.holder({ROLE_NAME: name})
+    if former is None or not former.is_living:
+        return None
+    now = workspace.get(former.id).get(ROLE_NAME)
+    return now and f"{name} is called {now} now: use {now}"
 
 
 def each_of(workspace: Workspace, class_: str, where: Any = None) -> Iterator[Entity]:

@@ -7,12 +7,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from sandbar.access import Caller, Guarded, ProcessGuard, effects_guard, local_caller
+from sandbar.access import Caller, Guarded, ProcessGuard, effects_guard, give_leads, local_caller
 from sandbar.database.calling import call_activity
 from sandbar.database.calls import Calls
 from sandbar.database.family import Family
 from sandbar.database.offers import Offer, offer_of
-from sandbar.errors import Incorrect, Unauthenticated
+from sandbar.errors import Incorrect, Problem, Unauthenticated
 from sandbar.model import (
     Create,
     Delete,
@@ -223,7 +223,11 @@ class Database(Calls):
 
     def get(self, entity: Any, *, as_of: Moment | None = None) -> Entity:
         """One entity by id, ident or `{unique slot: value}`, now or as of the past."""
-        return self._workspace.get(entity, as_of=as_of)
+        try:
+            return self._workspace.get(entity, as_of=as_of)
+        except Problem as problem:
+            self._give_leads(problem)
+            raise
 
     def query(
         self,
@@ -237,15 +241,19 @@ class Database(Calls):
         as_of: Moment | None = None,
     ) -> Page:
         """One page of the instances of a class that satisfy a filter; see `docs/queries.md`."""
-        return self._workspace.query(
-            class_,
-            where,
-            order_by=order_by,
-            fields=fields,
-            limit=limit,
-            cursor=cursor,
-            as_of=as_of,
-        )
+        try:
+            return self._workspace.query(
+                class_,
+                where,
+                order_by=order_by,
+                fields=fields,
+                limit=limit,
+                cursor=cursor,
+                as_of=as_of,
+            )
+        except Problem as problem:
+            self._give_leads(problem)
+            raise
 
     def each(
         self, class_: Any, where: dict[str, Any] | None = None, *, page_size: int = 500, **more: Any
@@ -370,13 +378,21 @@ class Database(Calls):
         Operations are JSON objects (`{"op": "create", "class": …, "slots": …, "temp": "x"}`);
         they may refer to each other by temporary id or ident, also forwards.
         """
-        return self._workspace.transact(
-            operations,
-            principal=self._principal,
-            reason=reason,
-            idempotency_key=idempotency_key,
-            guard=_PROCESSES,
-        )
+        try:
+            return self._workspace.transact(
+                operations,
+                principal=self._principal,
+                reason=reason,
+                idempotency_key=idempotency_key,
+                guard=_PROCESSES,
+            )
+        except Problem as problem:
+            self._give_leads(problem)
+            raise
+
+    def _give_leads(self, problem: Problem) -> None:
+        """Let a refusal say what was probably meant: whoever holds the file is shown all of it."""
+        give_leads(self.guarded(local_caller(self.workspace_name, self._principal)), problem)
 
     def run(self, work: Callable[[], T], *, reason: str | None = None) -> T:
         """Run a function as one transaction: every call that it makes to this database joins in.

@@ -22,7 +22,15 @@ from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cu
 from sandbar.model.definitions import definition_operations
 from sandbar.model.document_rules import Document
 from sandbar.model.expressions import Expression, compile_expression
-from sandbar.model.findings import FINDINGS_MAX, SUGGESTIONS_MAX, Finding, Findings, did_you_mean
+from sandbar.model.findings import (
+    FINDINGS_MAX,
+    SUGGESTIONS_MAX,
+    Finding,
+    Findings,
+    Suggestion,
+    did_you_mean,
+)
+from sandbar.model.former import Former
 from sandbar.model.guarding import Guard, Touched
 from sandbar.model.hiding import AllBut
 from sandbar.model.introspection import Introspection
@@ -58,7 +66,7 @@ from sandbar.model.results import (
 from sandbar.model.trails import Answer, AuditRow, KeyUses, Note, RunEnd, Seal, Trail, accompanied
 from sandbar.model.validity import Invalid, Judged, Walk
 from sandbar.model.values import door_check
-from sandbar.model.values.refusals import shown
+from sandbar.model.values.refusals import shown, typed
 from sandbar.model.workspace import Workspace
 
 __all__ = [
@@ -86,6 +94,7 @@ __all__ = [
     "Expression",
     "Finding",
     "Findings",
+    "Former",
     "Guard",
     "HistoryEntry",
     "Hit",
@@ -113,6 +122,7 @@ __all__ = [
     "SearchPage",
     "SlotChange",
     "Standing",
+    "Suggestion",
     "Touched",
     "Trail",
     "TransactionEntry",
@@ -135,6 +145,7 @@ __all__ = [
     "read_limits",
     "said_plainly",
     "shown",
+    "typed",
     "usual_limits",
     "what_it_takes",
     "write_cursor",

@@ -61,7 +61,7 @@ def _check(unit: Unit, draft: Draft, cls: Class, doc: Doc, takers: Takers) -> li
     if not cls.ref_keys.isdisjoint(doc):
         for key in cls.ref_keys.intersection(doc):
             findings += _check_references(unit, draft, cls.by_key[key])
-    if findings or not cls.validators or set_aside(draft):  # which is refused in the end
+    if findings or not cls.validators or set_aside(draft, cls.ident):  # which is refused in the end
         return findings
     return check_validators(cls, doc)
 

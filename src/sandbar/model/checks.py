@@ -10,9 +10,13 @@ from sandbar.model.expressions import binding
 from sandbar.model.findings import Finding, Suggestion, finding_of
 from sandbar.model.patterns import Pattern, SpentMatching
 from sandbar.model.properties import Property
+from sandbar.model.repairs import clearing
 from sandbar.model.schema import Class
+from sandbar.model.synonyms import slot_meant
+from sandbar.model.values.refusals import typed
 
 VALUES_MAX = 10_000
+_SET = "use attributes (in an operation of entity.transact: set)"
 _WRONG_VALUES_TOLD = 10  # of one slot
 
 Resolve = Callable[[Any, Property], int]  # turns whatever names an entity into its id
@@ -84,7 +88,7 @@ def too_many_values() -> Incorrect:
 
 def takes_one() -> Incorrect:
     """The refusal to add values to a slot that takes one."""
-    return Incorrect("slot.single", "only a many-valued slot can be added to", hint="use set")
+    return Incorrect("slot.single", "only a many-valued slot can be added to", hint=_SET)
 
 
 def derived(forward: str) -> Incorrect:
@@ -94,13 +98,25 @@ def derived(forward: str) -> Incorrect:
     )
 
 
-def unknown_slot(cls: Class, name: str) -> Incorrect:
+def unknown_slot(cls: Class, name: str, given: Any = None) -> Incorrect:
     """The refusal of a slot that the class does not have."""
+    call, meant = f"class.slots {cls.ident} lists its slots", slot_meant(cls.kinds, name, given)
     return Incorrect(
         "slot.unknown",
         f"{cls.ident} has no slot {name[:80]}",
-        hint=Suggestion(name, cls.slots, f"class.slots {cls.ident} lists its slots"),
+        hint=Suggestion(name, cls.slots, call, meant),
     )
+
+
+def slot_in_change(cls: Class, was: Property) -> Incorrect:
+    """The refusal of a slot that another operation of the transaction takes away or renames."""
+    now = cls.by_key.get(was.key)
+    if now is not None:
+        message, hint = f"renames {was.ident}", f"use {now.ident}, which it is called then"
+    else:
+        message = f"takes {was.ident} from {cls.ident}"
+        hint = f"to clear its values give {clearing(cls.ident, was.ident)} in place of this"
+    return Incorrect("slot.unknown", f"another operation {message}", hint=hint)
 
 
 def fixed_class(cls: Class) -> Incorrect:
@@ -178,7 +194,7 @@ def out_of_range(property: Property, id: int, kind: str | None, target: str) -> 
         code="reference.range",
         message=f"entity {id} is " + (f"a {kind}, not a {target}" if kind else f"no {target}"),
         slot=property.ident,
-        hint=f"refer to an instance of {target}",
+        hint=f"refer to a {target}: entity.query {typed({'class': target})} lists them",
     )
 
 
@@ -193,13 +209,18 @@ def distinct(property: Property, values: list[Any]) -> list[Any]:
 def _decode_one(property: Property, given: Any, resolve: Resolve, match: Match) -> Any:
     if property.is_ref:
         return resolve(given, property)
-    stored = property.kind.decode(given)
+    try:
+        stored = property.kind.decode(given)
+    except Incorrect as problem:
+        if not property.one_of:
+            raise
+        hint = f"use {_allowed(property)}"
+        raise Incorrect(problem.code, problem.message, hint=hint) from None
     if property.one_of and property.value_key(stored) not in property.allowed_keys:
-        allowed = ", ".join(str(value) for value in property.one_of[:12])
         raise Incorrect(
             "value.not-allowed",
             f"{str(stored)[:80]!r} is not one of the values",
-            hint=f"use {allowed}",
+            hint=f"use {_allowed(property)}",
         )
     if property.pattern is not None and not match(property.pattern, str(stored)):
         raise Incorrect(
@@ -210,6 +231,10 @@ def _decode_one(property: Property, given: Any, resolve: Resolve, match: Match) 
     if property.has_bounds:
         _check_bounds(property, stored)
     return stored
+
+
+def _allowed(property: Property) -> str:
+    return ", ".join(str(value) for value in property.one_of[:12])
 
 
 def _check_bounds(property: Property, stored: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbar.errors import Incorrect
-from sandbar.keywords import parse_ident, spellings
+from sandbar.keywords import looks_like_ident, parse_ident, spellings
 from sandbar.model.introspection import Introspection
 from sandbar.model.operations import Create, Operation, Update
 from sandbar.model.values.refusals import named
@@ -34,10 +34,22 @@ def definition_operations(
                     f"the definition of {named(given)} is not an object",
                     hint=_EXAMPLE,
                 )
-            ident = parse_ident(given)
+            ident = _ident_of(kind, given)
             kept = next((spelled for spelled in spellings(given) if spelled in known[kind]), None)
             if kept is not None:
                 operations.append(Update(entity=kept, set=dict(slots)))
             else:
                 operations.append(Create(class_=kind, slots={"db/ident": ident, **slots}))
     return operations
+
+
+def _ident_of(kind: str, given: Any) -> str:
+    """The ident under which something is defined."""
+    try:
+        return parse_ident(given)
+    except Incorrect as problem:
+        if problem.code != "keyword.malformed" or not looks_like_ident(f"my/{given}"):
+            raise
+        what = "class" if kind == "dt/Class" else "property"
+        message = f"the name of a {what} is written ns/name, and {named(given)} has no namespace"
+        raise Incorrect(problem.code, message, hint=f'for example "my/{given}"') from None

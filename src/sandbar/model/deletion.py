@@ -121,7 +121,7 @@ def _detach(unit: Unit, outside: list[tuple[Property, int]], doomed: dict[int, D
                 "a class cannot be detached from its instances",
                 hint="delete its instances first, or delete it with mode cascade",
             )
-        require_formed(referrer, property)
+        require_formed(referrer, property, unit.schema)
         if not property.many:
             unit.put(referrer, property, None)
             continue

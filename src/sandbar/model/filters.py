@@ -11,20 +11,19 @@ and otherwise for an equal value. An absent slot satisfies no comparison but `!=
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from sandbar.errors import Incorrect, Problem
 from sandbar.keywords import composed, spellings
 from sandbar.model import core
-from sandbar.model.documents import Doc
 from sandbar.model.findings import Finding, Findings, Suggestion
-from sandbar.model.naming import Naming
-from sandbar.model.neighbours import Neighbours
+from sandbar.model.naming import Naming, naming_slot
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
+from sandbar.model.synonyms import connective_meant, operator_meant
 from sandbar.model.values import door_check
-from sandbar.model.values.refusals import named, quoted
+from sandbar.model.values.refusals import named, quoted, typed
 
 DEPTH_MAX = 8
 NODES_MAX = 200
@@ -156,12 +155,13 @@ class _Parser:
         except Problem:
             asked = "schema.properties lists them"
             call = asked if cls is None else f"class.slots {cls.ident} lists its slots"
-            meant = Suggestion(name, self._slots_below(cls), call)
+            meant = Suggestion(name, self._slots_below(cls), call, connective_meant(name))
             self._wrong("slot.unknown", f"there is no slot {named(name)}", named(name), meant)
             return None
         if cls is not None and not self._has(cls, property.ident):
-            hint = f"class.slots {cls.ident} lists its slots"
-            self._wrong("slot.unknown", f"{cls.ident} has no such slot", property.ident, hint)
+            call = f"class.slots {cls.ident} lists its slots"
+            meant = Suggestion(property.ident, (), call, self._around(property, cls))
+            self._wrong("slot.unknown", f"{cls.ident} has no such slot", property.ident, meant)
             return None
         if property.secret:
             hint = "secret_matches compares a secret"
@@ -172,6 +172,14 @@ class _Parser:
     def _has(self, cls: Class, slot: str) -> bool:
         """Whether an instance of the class can have a slot; most have it by the class itself."""
         return slot in cls.slots or slot in self._slots_below(cls)
+
+    def _around(self, property: Property, cls: Class) -> str | None:
+        """The reference that leads from a class to one that has a slot, if there is any."""
+        for ref in cls.slots.values() if not self.findings.told else ():
+            target = None if ref.target is None else self.schema.class_of_id(ref.target)
+            if target is not None and property.ident in target.slots:
+                return f'follow a reference to it: {{"{ref.ident}": {{"{property.ident}": …}}}}'
+        return None
 
     def _slots_below(self, cls: Class | None) -> Collection[str]:
         if cls is None:
@@ -197,9 +205,11 @@ class _Parser:
 
     def _compare(self, property: Property, op: Any, operand: Any) -> Node:
         if op not in COMPARISONS:
-            hint = f"use {', '.join(COMPARISONS)}"
             return self._wrong(
-                "filter.operator", f"unknown operator {quoted(op)}", property.ident, hint
+                "filter.operator",
+                f"unknown operator {quoted(op)}",
+                property.ident,
+                self._operator_hint(property, op, operand),
             )
         if op == "exists":
             if not isinstance(operand, bool):
@@ -211,6 +221,15 @@ class _Parser:
             hint = "use exists"
             return self._wrong("filter.not-comparable", "has no order", property.ident, hint)
         return self._keys(property, op, operand)
+
+    def _operator_hint(self, property: Property, op: Any, operand: Any) -> str | Suggestion:
+        if (meant := operator_meant(op, operand)) is not None:
+            return meant
+        takes = f"use {', '.join(COMPARISONS)}"
+        if not property.is_ref:
+            return takes
+        target = None if property.target is None else self.schema.class_by_id(property.target)
+        return Suggestion(op, self._slots_below(target), f"{takes}; or the slots of its target")
 
     def _text(self, property: Property, op: str, operand: Any) -> Node:
         if property.kind.ident not in TEXT_KINDS:
@@ -247,14 +266,30 @@ class _Parser:
                 )
                 keys += _order_keys(property, op, value, stored)
             except Problem as problem:
+                if isinstance(value, list):
+                    problem = _several(property, op, problem)
+                elif property.is_ref and problem.code == "keyword.malformed":
+                    problem = self._by_value(property, value, problem)
                 self.findings.note(problem, property.ident)
         return Compare(property, op, tuple(keys), among=frozenset(keys))
+
+    def _by_value(self, property: Property, value: str, problem: Problem) -> Problem:
+        """The refusal of a text that is no ident: its target can be asked for by what it says."""
+        target = None if property.target is None else self.schema.class_by_id(property.target)
+        known = None if target is None else naming_slot(self.schema, target)
+        if known is None:
+            return problem
+        inner = typed({property.ident: {known.ident: value}})
+        call = f"use {inner}; or the id or the ident of a {target.ident if target else 'target'}"
+        return Incorrect(problem.code, problem.message, hint=Suggestion(value, (), call))
 
     def _wrong(
         self, code: str, message: str, slot: str | None, hint: str | Suggestion | None
     ) -> Node:
         said = self.findings.hint(hint)
-        self.findings.add(Finding(code=code, message=message, slot=slot, hint=said))
+        unknown = hint.unknown if isinstance(hint, Suggestion) else None
+        found = Finding(code=code, message=message, slot=slot, hint=said, unknown=unknown)
+        self.findings.add(found)
         return EVERYTHING
 
 
@@ -265,100 +300,13 @@ def _order_keys(property: Property, op: str, given: Any, stored: Any) -> list[by
     return [property.kind.order_key(value) for value in values]
 
 
+def _several(property: Property, op: str, problem: Problem) -> Problem:
+    """The refusal of a list where one value is compared."""
+    if op != "=" or property.kind.ident in ("db.type/json", "db.type/tuple"):
+        return problem
+    hint = f'for any of several values use {{"{property.ident}": {{"in": [value, …]}}}}'
+    return Incorrect(problem.code, problem.message, hint=hint)
+
+
 _OPERANDS = 'for example {"exists": true}, {"in": [1, 2]} or {"starts-with": "Moon"}'
 _EXAMPLE = 'for example {"footwear/price": {"<": 100}}'
-
-
-class Evaluator:
-    """Decides whether an entity satisfies a filter, which may ask about its neighbours."""
-
-    def __init__(self, neighbours: Neighbours) -> None:
-        self._neighbours = neighbours
-        self._known: dict[tuple[int, int], bool] = {}
-
-    def look_ahead(self, node: Node, rows: list[tuple[int, Doc]]) -> None:
-        """Fetch in one go what the filter will ask about the neighbours of these."""
-        if not rows or is_local(node):
-            return
-        if isinstance(node, And):
-            here = [part for part in node.parts if is_local(part)]
-            rows = [row for row in rows if all(self.holds(part, *row) for part in here)]
-        if isinstance(node, And | Or):
-            for part in node.parts:
-                self.look_ahead(part, rows)
-        elif isinstance(node, Not):
-            self.look_ahead(node.part, rows)
-        else:
-            self._fetch(node, rows)
-
-    def _fetch(self, node: Compare | Exists | Through, rows: list[tuple[int, Doc]]) -> None:
-        if node.property.inverse_of:
-            self._neighbours.fetch_referring(node.property, [id for id, _ in rows])
-        if isinstance(node, Through):
-            inner = id(node.inner)
-            named = (target for row in rows for target in self._values(node.property, *row))
-            targets = {target for target in named if (inner, target) not in self._known}
-            self._neighbours.fetch(targets)
-            docs = ((target, self._neighbours.doc(target)) for target in sorted(targets))
-            self.look_ahead(node.inner, [(one, doc) for one, doc in docs if doc is not None])
-
-    def satisfying(self, node: Node, rows: list[tuple[int, Doc]]) -> list[int]:
-        """Those that satisfy a filter; of each it is kept whether it does."""
-        self.look_ahead(node, rows)
-        verdicts = {number: self.holds(node, number, doc) for number, doc in rows}
-        self._known.update(((id(node), number), holds) for number, holds in verdicts.items())
-        return [number for number, holds in verdicts.items() if holds]
-
-    def holds(self, node: Node, id: int, doc: Doc) -> bool:
-        """Whether the entity with this document satisfies the filter."""
-        if isinstance(node, Compare):
-            return self._compares(node, id, doc)
-        if isinstance(node, And):
-            return all(self.holds(part, id, doc) for part in node.parts)
-        if isinstance(node, Or):
-            return any(self.holds(part, id, doc) for part in node.parts)
-        if isinstance(node, Not):
-            return not self.holds(node.part, id, doc)
-        if isinstance(node, Exists):
-            return bool(self._values(node.property, id, doc)) == node.wanted
-        return any(
-            self._holds_there(node.inner, target) for target in self._values(node.property, id, doc)
-        )
-
-    def _holds_there(self, node: Node, target: int) -> bool:
-        """Many refer to the same few: each is looked at once."""
-        place = (id(node), target)
-        known = self._known.get(place)
-        if known is None:
-            doc = self._neighbours.doc(target)
-            known = self._known[place] = doc is not None and self.holds(node, target, doc)
-        return known
-
-    def _values(self, property: Property, id: int, doc: Doc) -> list[Any]:
-        if property.inverse_of:
-            return self._neighbours.referring(property, id)
-        return property.values(doc.get(property.key))
-
-    def _compares(self, node: Compare, id: int, doc: Doc) -> bool:
-        values = self._values(node.property, id, doc)
-        op = node.op
-        if op == "contains" and not node.keys:
-            return any(node.text in value for value in values)
-        if op == "starts-with":
-            return any(value.startswith(node.text) for value in values)
-        order_key = node.property.kind.order_key
-        keys = [order_key(value) for value in values]
-        if op in ("=", "in", "contains"):
-            return not node.among.isdisjoint(keys)
-        if op == "!=":
-            return node.among.isdisjoint(keys)
-        bound = node.keys[0]
-        return any(_ORDER[op](key, bound) for key in keys)
-
-
-_ORDER: dict[str, Callable[[bytes, bytes], bool]] = {
-    "<": lambda key, bound: key < bound,
-    "<=": lambda key, bound: key <= bound,
-    ">": lambda key, bound: key > bound,
-    ">=": lambda key, bound: key >= bound,
-}

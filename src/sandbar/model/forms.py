@@ -19,9 +19,11 @@ from sandbar.model.documents import Doc, exact
 from sandbar.model.drafts import Draft, Misfit
 from sandbar.model.findings import Finding, data_of, finding_of
 from sandbar.model.properties import Property
-from sandbar.model.schema import Class
+from sandbar.model.repairs import clearing
+from sandbar.model.schema import Class, Schema
 
 SHOWN_MAX = 20
+_REPAIRS_TOLD = 3
 
 Forms = dict[str, tuple[Property, Property | None]]  # slots of another form: before and now
 
@@ -61,28 +63,36 @@ def reform(draft: Draft, forms: Forms) -> None:
     draft.misfits = misfits or None
 
 
-def unformed(doc: Doc, forms: Forms) -> list[Finding]:
-    """What a stored document holds that has no form by now."""
+def unformed(doc: Doc, forms: Forms, cls: str) -> list[Finding]:
+    """What a stored document of a class holds that has no form by now."""
     held = (
         (now, (now or was).values(doc[key]), was) for key, (was, now) in forms.items() if key in doc
     )
-    return [found for now, values, was in held if (found := _why(values, was, now))]
+    return [found for now, values, was in held if (found := _why(values, was, now, cls))]
 
 
-def set_aside(draft: Draft) -> list[Finding]:
+def set_aside(draft: Draft, cls: str) -> list[Finding]:
     """What is still set aside of a draft that lives: nobody has replaced or cleared it."""
     doc = draft.doc
     if not draft.misfits or doc is None:
         return []
     rest = (misfit for key, misfit in draft.misfits.items() if key not in doc)
-    return [found for stored, was, now in rest if (found := _why(was.values(stored), was, now))]
+    held = ((was.values(stored), was, now) for stored, was, now in rest)
+    return [found for one in held if (found := _why(*one, cls))]
 
 
-def _why(values: list[Any], was: Property, now: Property | None) -> Finding | None:
-    if now is None:
-        message = "the class no longer has this slot"
-        return Finding(code="slot.removed", message=message, slot=was.ident)
-    return _unfit(values, now)
+def _why(values: list[Any], was: Property, now: Property | None, cls: str) -> Finding | None:
+    return removed(cls, was) if now is None else _unfit(values, now)
+
+
+def removed(cls: str, slot: Property) -> Finding:
+    """The finding about a value whose slot is gone."""
+    return Finding(
+        code="slot.removed",
+        message="the class no longer has this slot",
+        slot=slot.ident,
+        hint=f"{clearing(cls, slot.ident)} clears it",
+    )
 
 
 def _unfit(values: list[Any], now: Property) -> Finding | None:
@@ -151,10 +161,10 @@ def _stored_id(stored: Any, property: Property) -> int:
     return int(id)
 
 
-def require_formed(draft: Draft, property: Property) -> None:
+def require_formed(draft: Draft, property: Property, schema: Schema) -> None:
     """Refuse to go by the values of a slot that are set aside."""
     if draft.misfits and property.key in draft.misfits:
-        refuse_unformed([draft])
+        refuse_unformed([draft], schema)
 
 
 def held(draft: Draft, key: str, now: Property | None) -> list[Any]:
@@ -175,12 +185,12 @@ def drop(draft: Draft, key: str) -> None:
         draft.misfits.pop(key, None)
 
 
-def refuse_unformed(drafts: Iterable[Draft]) -> None:
+def refuse_unformed(drafts: Iterable[Draft], schema: Schema) -> None:
     """Refuse drafts of which something is still set aside."""
     report = [
         {"entity-id": draft.id, "findings": data_of(found)}
         for draft in drafts
-        if draft.misfits and (found := set_aside(draft))
+        if draft.misfits and (found := set_aside(draft, schema.ident_of(draft.class_id)))
     ]
     if report:
         raise would_break(len(report), report)
@@ -188,9 +198,15 @@ def refuse_unformed(drafts: Iterable[Draft]) -> None:
 
 def would_break(broken: int, report: list[dict[str, Any]]) -> Conflict:
     """The refusal of a metamodel that existing entities do not satisfy."""
+    found = (one for entity in report for one in entity.get("findings", ()))
+    repairs = dict.fromkeys(one["hint"] for one in found if '"migrate"' in one.get("hint", ""))
+    how = (
+        f": {'; '.join(list(repairs)[:_REPAIRS_TOLD])}" if repairs else " with a migrate operation"
+    )
+    count = "1 existing entity" if broken == 1 else f"{broken} existing entities"
     return Conflict(
         "schema.would-break",
-        f"{broken} existing entities would no longer be valid",
-        hint="repair them first, or in the same transaction with a migrate operation",
+        f"{count} would no longer be valid",
+        hint=f"repair them first, or in the same entity.transact{how}",
         data={"broken": broken, "entities": report[:SHOWN_MAX]},
     )

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+import msgspec
+
 from sandbar.errors import Conflict, Incorrect, Problem
 from sandbar.model import core
 from sandbar.model.affected import Affected, affected_by, classes_left, concerned, turned_slots
@@ -22,6 +24,7 @@ from sandbar.model.forms import (
     SHOWN_MAX,
     changed_forms,
     refuse_unformed,
+    removed,
     require_fit,
     unformed,
     would_break,
@@ -30,6 +33,7 @@ from sandbar.model.lost_secrets import forget_lost_secrets
 from sandbar.model.operations import OPERATIONS_MAX
 from sandbar.model.patterns import SpentMatching
 from sandbar.model.properties import Property
+from sandbar.model.repairs import filling
 from sandbar.model.schema import Class
 from sandbar.model.unit import Unit
 from sandbar.model.words import entity_words
@@ -88,7 +92,7 @@ def _refuse_unformed_rows(unit: Unit, item: Affected) -> None:
     report = [
         {"entity-id": row.id, "findings": data_of(found)}
         for row in (instances(unit, item.cls) if forms else ())
-        if (found := unformed(read_doc(row.doc), forms))
+        if (found := unformed(read_doc(row.doc), forms, item.cls.ident))
     ]
     if report:
         raise would_break(len(report), report)
@@ -198,7 +202,7 @@ def _rewrap(unit: Unit, item: Affected) -> None:
 
 def _refuse_misfits(unit: Unit, stale: list[Affected]) -> None:
     """What was written by rules that have changed since has no place in the index."""
-    refuse_unformed(unit.drafts.values())
+    refuse_unformed(unit.drafts.values(), unit.schema)
     slots = {item.cls.id: turned for item in stale if (turned := _turned_or_other(unit, item))}
     report: list[dict[str, Any]] = []
     for draft in unit.drafts.values() if slots else ():
@@ -222,23 +226,34 @@ def _misfits(unit: Unit, slots: list[Property], doc: Doc) -> list[Finding]:
 
 def _findings(unit: Unit, item: Affected, row: Row, doc: Doc) -> list[Finding]:
     cls = item.cls
-    findings = [
-        Finding(code="slot.removed", message="the class no longer has this slot", slot=p.ident)
-        for p in item.removed
-        if p.key in doc
-    ]
+    findings = [removed(cls.ident, p) for p in item.removed if p.key in doc]
     for property in item.recheck:
         if property.key in doc:
             findings += _recheck(unit, property, doc[property.key])
     if item.whole:
         if cls.abstract:
             findings.append(Finding(code="class.abstract", message=f"{cls.ident} is abstract now"))
-        findings += check_required(
-            cls,
-            lambda p: unit.tx.secret(row.id, p.id) is not None if p.secret else p.key in doc,
-        )
+        findings += _lacking(unit, cls, row.id, doc)
         findings += check_validators(cls, doc)
     return findings
+
+
+def _lacking(unit: Unit, cls: Class, id: int, doc: Doc) -> list[Finding]:
+    """The required slots that an instance lacks, each with what gives it to all of them."""
+
+    def has(property: Property) -> bool:
+        return (
+            unit.tx.secret(id, property.id) is not None
+            if property.secret
+            else (property.key in doc)
+        )
+
+    lacking = check_required(cls, has)
+    fills = ((one, filling(cls.ident, cls.slots[str(one.slot)])) for one in lacking)
+    return [
+        msgspec.structs.replace(one, hint=f"{fill} gives one to all") if fill else one
+        for one, fill in fills
+    ]
 
 
 def _recheck(unit: Unit, property: Property, stored: Any) -> list[Finding]:

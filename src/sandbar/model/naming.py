@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, Protocol
 
@@ -12,14 +13,26 @@ from sandbar.model import core
 from sandbar.model.checks import decode_slot
 from sandbar.model.findings import Suggestion
 from sandbar.model.properties import Property
-from sandbar.model.schema import Schema
+from sandbar.model.schema import Class, Schema
+from sandbar.model.synonyms import range_meant
 from sandbar.model.values import VALUE_TYPES
-from sandbar.model.values.refusals import named, quoted
+from sandbar.model.values.refusals import MAX_ECHO, named, quoted, typed
 from sandbar.model.values.scalars import decode_ref
 
 _KEYWORD = VALUE_TYPES["db.type/keyword"]
 
 _DEPTH_MAX = 8
+_UNKNOWN = object()
+_KINDS = {
+    core.RANGE: "is no value type and no class",
+    core.SLOTS: "is no property",
+    core.INVERSE_OF: "is no property",
+    core.SUBCLASS_OF: "is no class",
+    core.DOMAIN: "is no class",
+}  # what a text is not, by the slot that it was given for
+_NAMES_OF_NAMES = ("name", "title", "label", "full-name", "subject")
+
+_ID_WORDS = ("id", "entity-id", "entity_id", "db/id", "_id")
 
 FINDERS = "entity.query and search.text find entities"
 _FINDERS = {
@@ -66,7 +79,7 @@ def as_keys(
     """
     if isinstance(given, str):
         ident = schema.property_by_id(core.IDENT)
-        parse_ident(given)
+        named_ident(schema, given)
         return ident, [_KEYWORD.index_key(spelled) for spelled in spellings(given)]
     if isinstance(given, dict) and len(given) == 1:
         name, value = next(iter(given.items()))
@@ -83,19 +96,34 @@ def as_keys(
 
         stored = decode_slot(property, value, target_of)
         return property, lookup_keys(property, value, stored)
-    raise Incorrect(
-        "reference.malformed",
-        f"{quoted(given)} does not name an entity",
-        hint="use an id, an ident such as zorp/Boot, or {slot: value} of a unique slot",
-    )
+    raise names_nothing(given)
 
 
-def looked_up_by(schema: Schema, name: Any, value: Any) -> Property:
-    """The unique slot of that name; refuses a value that names another, and so on without end."""
+def names_nothing(given: Any, slot: Property | None = None) -> Incorrect:
+    """The error for what cannot name an entity, be it the value of a slot."""
+    hint = "use an id, an ident such as zorp/Boot, or {slot: value} of a unique slot"
+    if isinstance(given, list) and slot is not None and not slot.many:
+        hint = f"the slot takes one value, not a list: {hint}"
+    elif isinstance(given, dict) and slot is not None:
+        hint += "; entity.create makes a new one, also in the same entity.transact"
+    return Incorrect("reference.malformed", f"{quoted(given)} does not name an entity", hint=hint)
+
+
+def looked_up_by(schema: Schema, name: Any, value: Any, slot: Property | None = None) -> Property:
+    """The unique slot of that name; refuses a value that names another, and so on without end.
+
+    What is looked up may be the value of a `slot`.
+    """
+    if name in _ID_WORDS and as_id(value) is not None:
+        raise Incorrect(
+            "reference.malformed", "an id names an entity by itself", hint=f"use {as_id(value)}"
+        )
     property = schema.property_named(name)
     if property.unique is None:
         raise Incorrect(
-            "reference.not-unique", f"{property.ident} is not unique", hint="use entity.query"
+            "reference.not-unique",
+            f"{property.ident} is not unique",
+            hint=Suggestion(None, (), partial(_query, schema, slot, property, value)),
         )
     for _ in range(_DEPTH_MAX):
         if not isinstance(value, dict) or len(value) != 1:
@@ -205,9 +233,36 @@ def unknown_entity(schema: Schema, given: Any, slot: Property | None = None) -> 
     return NotFound(
         "entity.unknown",
         what,
-        hint=Suggestion(given, schema.idents, FINDERS if slot is None else finders_for(slot)),
+        hint=_suggested(schema, given, slot, partial(finders_for, schema, slot)),
         data={"entity": looked_up or named(given)},
     )
+
+
+def _suggested(
+    schema: Schema,
+    given: Any,
+    slot: Property | None,
+    call: str | Callable[[], str],
+    temps: Iterable[str] = (),
+) -> Suggestion:
+    """The hint that follows a name of nothing: what may have been meant, where that is named."""
+    number, meant = None if slot is None else slot.id, None
+    names: Iterable[str] = () if _target(schema, slot) else schema.idents
+    if number == core.RANGE:
+        names, meant = chain(VALUE_TYPES, schema.class_names), range_meant(given)
+    elif number in (core.SLOTS, core.INVERSE_OF):
+        names = schema.property_names
+    elif number in (core.SUBCLASS_OF, core.DOMAIN):
+        names = schema.class_names
+    return Suggestion(given, chain(temps, names), call, meant)
+
+
+def _target(schema: Schema, slot: Property | None) -> Class | None:
+    """The class that a slot refers to, unless its instances are the metamodel."""
+    if slot is None or slot.target is None or not schema.has_class(slot.target):
+        return None
+    cls = schema.class_by_id(slot.target)
+    return None if cls.id in schema.metaclasses else cls
 
 
 def _looked_up(given: Any, depth: int = 0) -> str | None:
@@ -220,16 +275,79 @@ def _looked_up(given: Any, depth: int = 0) -> str | None:
     return f"{slot} = {quoted(value) if inner is None else f'the one that has {inner}'}"
 
 
-def ident_or_temp(name: str, temps: Iterable[str]) -> str:
-    """The ident that a text is, if it is no temporary id, which it may have been meant to be."""
+def named_ident(
+    schema: Schema, text: str, slot: Property | None = None, temps: Collection[str] = ()
+) -> str:
+    """The ident that a text is; one that is none is refused with the ways to name an entity."""
     try:
-        return parse_ident(name)
+        return parse_ident(text)
     except Incorrect as problem:
-        hint = f"{problem.hint}; or the temp of another operation of this transaction"
-        near = Suggestion(name, temps, hint)
-        raise Incorrect(problem.code, problem.message, hint=near) from None
+        message = problem.message
+        if problem.code == "keyword.malformed":
+            kind = _KINDS.get(0 if slot is None else slot.id, "does not name an entity")
+            message = f"{quoted(text)} {kind}"
+        hint = _suggested(schema, text, slot, partial(_ways, schema, text, slot, temps), temps)
+        raise Incorrect(problem.code, message, hint=hint) from None
 
 
-def finders_for(slot: Property) -> str:
+def _ways(schema: Schema, text: str, slot: Property | None, temps: Collection[str]) -> str:
+    """How the entity that a text may have been meant to name is named, or found."""
+    or_temp = "; or the temp of another operation of this transaction" if temps else ""
+    if slot is not None and slot.id in _FINDERS:
+        return f"{_FINDERS[slot.id]}{or_temp}"
+    cls = _target(schema, slot)
+    if cls is None:
+        find = typed({"query": text[:MAX_ECHO]})
+        ways = "use its id, or its ident, which is written ns/name"
+        return f"{ways}; search.text {find} finds it{or_temp}"
+    ways = f"a {cls.ident} is named by its id, by its ident, which is written ns/name"
+    known = naming_slot(schema, cls)
+    if known is None:
+        return f"{ways}; {finders_for(schema, slot)}{or_temp}"
+    if known.unique:
+        ways = f"{ways}, or by {typed({known.ident: text[:MAX_ECHO]})}"
+    return f"{ways}; {_query(schema, slot, known, text[:MAX_ECHO])}{or_temp}"
+
+
+def naming_slot(schema: Schema, cls: Class) -> Property | None:
+    """The text by which people name an instance: the unique one, or else the likeliest."""
+    known = schema.derived.get(("naming slot", cls.id), _UNKNOWN)
+    if known is _UNKNOWN:
+        texts = (
+            p
+            for p in cls.slots.values()
+            if p.kind.ident == "db.type/string" and p.is_text and not p.many
+        )
+        own = (p for p in texts if p.id not in (core.DOC, core.LABEL))
+        known = min(own, key=_likelihood, default=None)
+        schema.derived["naming slot", cls.id] = known
+    found: Property | None = known
+    return found
+
+
+def _likelihood(property: Property) -> tuple[bool, bool, bool]:
+    last = property.ident.rpartition("/")[2]
+    return not property.unique, last not in _NAMES_OF_NAMES, not property.required
+
+
+def _query(schema: Schema, slot: Property | None, by: Property, value: Any) -> str:
+    """The call that finds the entity which has a value."""
+    if slot is not None and slot.id in _FINDERS:
+        return f"give idents; {_FINDERS[slot.id]}"
+    cls = _target(schema, slot)
+    if cls is None:
+        classes = map(schema.class_by_id, schema.class_ids)
+        cls = next((one for one in classes if by.id in one.direct_slot_ids), None)
+    if cls is None or by.secret or by.ident not in cls.slots or isinstance(value, dict):
+        return FINDERS
+    return f"entity.query {typed({'class': cls.ident, 'where': {by.ident: value}})} finds its id"
+
+
+def finders_for(schema: Schema, slot: Property | None) -> str:
     """What a hint says when the value of a slot names nothing."""
-    return _FINDERS.get(slot.id, FINDERS)
+    if slot is not None and slot.id in _FINDERS:
+        return _FINDERS[slot.id]
+    cls = _target(schema, slot)
+    if cls is None:
+        return FINDERS
+    return f"entity.query {typed({'class': cls.ident})} lists them; entity.create makes one"

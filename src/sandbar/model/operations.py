@@ -11,6 +11,7 @@ import msgspec
 from sandbar.errors import Incorrect
 from sandbar.model.findings import Finding, Findings, Suggestion
 from sandbar.model.plain_words import UNREADABLE, said_plainly, what_it_takes
+from sandbar.model.synonyms import operation_meant
 from sandbar.model.values.refusals import named, quoted
 
 OPERATIONS_MAX = 10_000
@@ -174,7 +175,8 @@ def _faults(op: object) -> Iterator[tuple[str, str | Suggestion | None]]:
     kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
         what = "op is missing" if name is None else f"there is no op {quoted(name)}"
-        yield what, f"op is one of {', '.join(_KINDS)}"
+        known, meant = f"op is one of {', '.join(_KINDS)}", operation_meant(name)
+        yield what, f"{meant}; {known}" if meant else known
         return
     fields = _fields_of(kind)
     takes = f"{name} takes {', '.join(fields)}"

@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
-from sandbar.errors import Conflict, Incorrect, Problem
+from sandbar.errors import Incorrect, Problem
 from sandbar.model import core
 from sandbar.model.checking import check_drafts, check_touched
 from sandbar.model.checks import (
     contradicted,
     fixed_class,
     ident_taken,
-    problems_of,
     refuse_twice,
     takes_one,
 )
 from sandbar.model.deletion import delete_entity
 from sandbar.model.documents import exact
 from sandbar.model.drafts import Draft, Hashed, conflict_if_moved, core_is_immutable, ident_of
-from sandbar.model.findings import Finding, Findings, refuse
 from sandbar.model.forms import require_formed
 from sandbar.model.growth import Effort, check_amount, check_growth
 from sandbar.model.migrating import migrate_instances
@@ -33,6 +29,7 @@ from sandbar.model.restoring import restore_entity, restores_metamodel
 from sandbar.model.results import Outcome
 from sandbar.model.schema import Class
 from sandbar.model.soundness import check_definition
+from sandbar.model.trouble import Trouble
 from sandbar.model.unit import Unit
 
 
@@ -50,16 +47,14 @@ class _Performance:
     def __init__(self, unit: Unit, operations: Sequence[Operation]) -> None:
         self.unit = unit
         self.operations = operations
-        self.findings = Findings()
+        self.trouble = Trouble(operations)
         self.outcomes: list[Outcome | None] = [None] * len(operations)
         self.ids: dict[int, tuple[Class, int, bool]] = {}
         self.announced: set[int] = set()
         self.temps: set[str] = set()
-        self.about: dict[int, int] = {}  # updated entities, and by which operation
-        self._only: Problem | None = None
-        self._kinds: set[type[Problem]] = set()
+        self.made: dict[int, int] = {}  # new entities, and by which operation
+        self.about: dict[int, int] = {}  # the same of updated ones
         self._known: dict[str, Class | None] = {}
-        self._classes: dict[int, str] = {}  # whose slots an operation sets
 
     def run(self) -> list[Outcome]:
         done, turns = set[int](), 0
@@ -77,36 +72,12 @@ class _Performance:
             if at not in done:
                 self._perform(at, op)
         self.evolve()  # deleting data can reach the metamodel, too
-        self._refuse_if_wrong(check_touched(self.unit))
+        self.trouble.refuse_if_any(check_touched(self.unit), self._operation_of)
         return [outcome for outcome in self.outcomes if outcome is not None]
 
-    def _refuse_if_wrong(self, late: list[tuple[int, Finding]]) -> None:
-        findings = self.findings
-        if not late and not findings.told:
-            return
-        named = set(findings.places)
-        made = {id: at for at, (_, id, _) in reversed(self.ids.items())}
-        for id, found in late:
-            at = made.get(id, self.about.get(id)) if len(self.operations) > 1 else None
-            if (at, found.slot) not in named:
-                findings.add(msgspec.structs.replace(found, at=at))
-                self._kinds.add(Incorrect)
-        refusal = refuse("the write is invalid", findings, self._classes)
-        first = self._only
-        if first is not None and (findings.count == 1 or self._kinds == {Conflict}):
-            # One problem alone keeps its category, and several conflicts are still a conflict.
-            slot = findings.told[0].slot
-            message = f"{slot}: {first.message}" if slot else first.message
-            data = first.data | refusal.data
-            raise type(first)(first.code, message, hint=refusal.hint, data=data)
-        raise refusal
-
-    def _note(self, problem: Problem, slot: str | None, at: int) -> None:
-        self._only = self._only or problem
-        self._kinds.add(type(problem))
-        several = at if len(self.operations) > 1 else None
-        for one in problems_of(problem):
-            self.findings.note(one, slot, several)
+    def _operation_of(self, id: int) -> int | None:
+        """Which operation makes an entity, or changes it."""
+        return self.made.get(id, self.about.get(id))
 
     # --- announcing --------------------------------------------------------------------------
 
@@ -147,7 +118,7 @@ class _Performance:
             cls = cls or self._class_of(op) or self.unit.schema.class_named(op.class_)
             self._give_id(at, op, cls)
         except Problem as problem:
-            self._note(problem, None, at)
+            self.trouble.note(problem, None, at)
 
     def _give_id(self, at: int, op: Create, cls: Class) -> None:
         unit = self.unit
@@ -159,6 +130,7 @@ class _Performance:
         if existing is None:
             self._begin(cls, id, given)
         self.ids[at] = (cls, id, existing is None)
+        self.made.setdefault(id, at)
 
     def _begin(self, cls: Class, id: int, ident: str | None) -> None:
         draft = self.unit.begin_create(cls, id)
@@ -215,13 +187,16 @@ class _Performance:
             with effort:
                 self._check_definition(id)
         # With a broken metamodel nothing else can be understood.
-        self._refuse_if_wrong(check_drafts(unit, written))
+        self.trouble.refuse_if_any(check_drafts(unit, written), self._operation_of)
 
     def _check_definition(self, id: int) -> None:
+        at = self._operation_of(id)
+        if self.trouble.is_with(at):
+            return  # what is left of it says nothing: a property without its range, say
         try:
             check_definition(self.unit.schema, id, self.unit.class_id_of)
         except Problem as problem:
-            self._note(problem, self.unit.schema.ident_of(id), 0)
+            self.trouble.note(problem, self.unit.schema.ident_of(id), at)
         except KeyError:
             # A definition that refers to nothing is reported as a dangling reference below.
             self.unit.touched.add(id)
@@ -235,7 +210,7 @@ class _Performance:
             else:
                 self._perform_other(at, op)
         except Problem as problem:
-            self._note(problem, None, at)
+            self.trouble.note(problem, None, at)
 
     def _perform_other(self, at: int, op: Operation) -> None:
         if isinstance(op, Update):
@@ -274,7 +249,7 @@ class _Performance:
                 self._repeat(at, op, cls, id)
                 return
             id = self.unit.tx.new_id()  # an earlier operation has set the ident free
-            self.ids[at] = (cls, id, True)
+            self.ids[at], self.made[id] = (cls, id, True), at
             if op.temp is not None:
                 self.unit.temps[op.temp.removeprefix(":")] = id
             self._begin(cls, id, given)
@@ -327,7 +302,7 @@ class _Performance:
         findings: list[tuple[Problem, str]] = []
         draft = restore_entity(self.unit, op, findings)
         for problem, slot in findings:
-            self._note(problem, slot, at)
+            self.trouble.note(problem, slot, at)
         draft.doc = self.unit.settled(draft, draft.doc or {})
         self.about[draft.id] = at
         return Outcome(draft.id, ident_of(draft), changed=self.unit.has_changed(draft))
@@ -335,7 +310,7 @@ class _Performance:
     def _set_slots(self, at: int, draft: Draft, cls: Class, slots: dict[str, Any]) -> None:
         doc = draft.doc
         assert doc is not None
-        self._classes[at] = cls.ident
+        self.trouble.classes[at] = cls.ident
         direct = cls.direct_slots
         rest = {}
         for name, given in slots.items():
@@ -347,12 +322,12 @@ class _Performance:
             try:
                 doc[key] = decode(given)
             except Problem as problem:
-                self._note(problem, name, at)
+                self.trouble.note(problem, name, at)
         for property, given in self._given(at, cls, rest, slots) if rest else ():
             try:
                 self.unit.put(draft, property, self.unit.decode(draft, property, given))
             except Problem as problem:
-                self._note(problem, property.ident, at)
+                self.trouble.note(problem, property.ident, at)
         self.unit.touched.add(draft.id)
 
     def _given(
@@ -366,16 +341,16 @@ class _Performance:
                 plain = name.removeprefix(":")
                 if plain == "dt/type":
                     if not isinstance(given, str) or given.removeprefix(":") != cls.ident:
-                        self._note(fixed_class(cls), "dt/type", at)
+                        self.trouble.note(fixed_class(cls), "dt/type", at)
                     continue
-                if self.findings.is_full and plain not in known:
-                    self.findings.count += 1
+                if self.trouble.findings.is_full and plain not in known:
+                    self.trouble.findings.count += 1
                     continue
                 try:
-                    property = self.unit.slot_of(cls, name)
+                    property = self.unit.slot_of(cls, name, given)
                     refuse_twice(property, slots if among is None else among)
                 except Problem as problem:
-                    self._note(problem, name[:80], at)
+                    self.trouble.note(problem, name[:80], at)
                     continue
             pairs.append((property, given))
         return pairs
@@ -387,7 +362,7 @@ class _Performance:
         try:
             if not property.many or property.secret:
                 raise takes_one()
-            require_formed(draft, property)
+            require_formed(draft, property, self.unit.schema)
             stored = self.unit.decode(draft, property, given) or []
             before = draft.doc = self.unit.settled(draft, draft.doc)
             stored = self.unit.settled(draft, {**before, property.key: stored})[property.key]
@@ -395,4 +370,4 @@ class _Performance:
             fresh = values.add(stored) if adding else values.remove(stored)
             self.unit.put(draft, property, values.values, fresh)
         except Problem as problem:
-            self._note(problem, property.ident, at)
+            self.trouble.note(problem, property.ident, at)

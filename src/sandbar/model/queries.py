@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from sandbar.errors import Incorrect, Problem, Unsupported
+from sandbar.errors import Incorrect, NotFound, Problem, Unsupported
 from sandbar.model import core
 from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cursor
 from sandbar.model.documents import Doc, read_doc
 from sandbar.model.drives import Drive, choose_drive
-from sandbar.model.filters import EVERYTHING, Evaluator, Node, is_local, parse_filter
-from sandbar.model.findings import Findings, data_of
+from sandbar.model.filter_evaluation import Evaluator
+from sandbar.model.filters import EVERYTHING, Node, is_local, parse_filter
+from sandbar.model.findings import Findings, Suggestion, data_of
 from sandbar.model.hiding import hidden_ids
 from sandbar.model.naming import Naming, unknown_entity
 from sandbar.model.neighbours import Neighbours, Surroundings
@@ -193,7 +194,7 @@ class _Walk:
         found = set()
         for name in names:
             try:
-                found.add(self.view.schema.property_named(name).ident)
+                found.add(self._property(name).ident)
             except Problem as problem:
                 wrong.append(("fields", problem))
         return frozenset(found)
@@ -207,7 +208,7 @@ class _Walk:
                 "order-by is a slot, or -slot for the other direction",
                 hint='for example "footwear/price"',
             )
-        property = self.view.schema.property_named(order_by.removeprefix("-"))
+        property = self._property(order_by.removeprefix("-"))
         if property.ident not in self.view.schema.slots_of_any(self.classes):
             raise Incorrect(
                 "slot.unknown",
@@ -217,6 +218,19 @@ class _Walk:
         if property.many or not property.indexed:
             raise _unordered(property)
         return property, order_by.startswith("-")
+
+    def _property(self, name: object) -> Property:
+        """The property of that name; what was meant instead is a slot of the class."""
+        try:
+            return self.view.schema.property_named(name)
+        except NotFound as problem:
+            slots = (slot for id in self.classes for slot in self.view.schema.class_by_id(id).slots)
+            call = f"class.slots {self.cls.ident} lists its slots"
+            plain, _, way = name.rpartition(" ") if isinstance(name, str) else ("", "", "")
+            is_way = plain and way.lower() in ("asc", "desc")
+            meant = f'use "{"-" if way.lower() == "desc" else ""}{plain}"' if is_way else None
+            hint = Suggestion(name, slots, call, meant)
+            raise NotFound(problem.code, problem.message, hint=hint, data=problem.data) from None
 
     # --- pages -------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sandbar.errors import Conflict, Incorrect, NotFound, Problem
 from sandbar.model import core
 from sandbar.model.documents import Doc, read_doc
-from sandbar.model.drafts import Draft, conflict_if_moved, core_is_immutable
+from sandbar.model.drafts import Draft, conflict_if_moved, core_is_immutable, ident_of
 from sandbar.model.forms import arranged, require_fit
 from sandbar.model.moments import Moment, moment_t
 from sandbar.model.naming import FINDERS, as_keys
@@ -47,9 +47,11 @@ def restore_entity(unit: Unit, op: Restore, findings: Findings) -> Draft:
     if living is not None:
         conflict_if_moved(living, op.expect, unit.tx.t)
         if op.to is None:
+            name = ident_of(living)
+            called = f", and is called {name}" if name not in (None, op.entity) else ""
             raise Incorrect(
                 "restore.living",
-                f"entity {id} is there",
+                f"entity {id} is there{called}",
                 hint="say with to (a t or an instant) which of its states to go back to",
             )
     then = _state_of(unit, id, op.to)

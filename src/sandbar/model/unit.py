@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sandbar.errors import Incorrect
 from sandbar.keywords import found_among, new_ident, spellings
 from sandbar.model import core
 from sandbar.model.checks import (
     decode_slot,
     derived,
+    slot_in_change,
     unknown_slot,
 )
 from sandbar.model.documents import Doc
@@ -28,16 +28,16 @@ from sandbar.model.handover import change_of, creation_of
 from sandbar.model.holdings import Holdings
 from sandbar.model.naming import (
     ident_keys,
-    ident_or_temp,
     looked_up_by,
     lookup_keys,
+    named_ident,
+    names_nothing,
     unknown_entity,
 )
 from sandbar.model.patterns import Matching, Pattern
 from sandbar.model.properties import Property, settled
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
-from sandbar.model.values.refusals import quoted
 from sandbar.model.values.scalars import decode_ref
 from sandbar.patience import check as check_patience
 from sandbar.store.plan import Transaction
@@ -158,12 +158,8 @@ class Unit:
         if isinstance(given, str):
             return self._resolve_text(given, property)
         if isinstance(given, dict) and len(given) == 1:
-            return self._resolve_lookup(*next(iter(given.items())))
-        raise Incorrect(
-            "reference.malformed",
-            f"{quoted(given)} does not name an entity",
-            hint="use an id, an ident such as zorp/Boot, or {slot: value} of a unique slot",
-        )
+            return self._resolve_lookup(*next(iter(given.items())), property)
+        raise names_nothing(given, property)
 
     def _resolve_text(self, text: str, property: Property | None) -> int:
         name = text.removeprefix(":")
@@ -174,7 +170,7 @@ class Unit:
         known = self.schema.id_named(name)
         if known is not None and known not in self.drafts:
             return known
-        ident = ident_or_temp(name, self.temps)
+        ident = named_ident(self.schema, name, property, self.temps)
         if self.guard is not None and known is None:
             self.guard.admit_name(ident)
         found = self.bearer(name)
@@ -188,8 +184,8 @@ class Unit:
         keys = (KEYWORD.index_key(spelled) for spelled in spellings(ident))
         return next((id for key in keys for id in self.holders(property, key)), None)
 
-    def _resolve_lookup(self, slot: Any, value: Any) -> int:
-        property = looked_up_by(self.schema, slot, value)
+    def _resolve_lookup(self, slot: Any, value: Any, referring: Property | None) -> int:
+        property = looked_up_by(self.schema, slot, value, referring)
         if self.guard is not None:
             self.guard.admit_name(property.ident)
         stored = decode_slot(property, value, self.resolve, self.match)
@@ -197,7 +193,7 @@ class Unit:
             for id in self.holders(property, key):
                 if self.shows(id):
                     return id
-        raise unknown_entity(self.schema, {slot: value})
+        raise unknown_entity(self.schema, {slot: value}, referring)
 
     # --- changing ----------------------------------------------------------------------------
 
@@ -276,12 +272,15 @@ class Unit:
         self.tx.keep_secret(draft.id, property.id, None if given is None else given.kept())
         self.touched.add(draft.id)
 
-    def slot_of(self, cls: Class, name: str) -> Property:
+    def slot_of(self, cls: Class, name: str, given: Any = None) -> Property:
         """The slot of that name, or a refusal that suggests another."""
-        property = found_among(cls.slots, name)
+        property, plain = found_among(cls.slots, name), name.removeprefix(":")
         if property is not None:
             return property
-        raise unknown_slot(cls, name)
+        before = self.stored_schema.class_of_id(cls.id)
+        if before is not None and before is not cls and plain in before.slots:
+            raise slot_in_change(cls, before.slots[plain])
+        raise unknown_slot(cls, name, given)
 
     # --- taking back -------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from sandbar.model.counting import count_holders
 from sandbar.model.credentials import Credentials
 from sandbar.model.cursors import other_moment
 from sandbar.model.definitions import Definitions, definition_operations
+from sandbar.model.former import FormerNames
 from sandbar.model.guarding import Guard
 from sandbar.model.history import entries_of
 from sandbar.model.introspection import Introspection
@@ -74,6 +75,7 @@ class Workspace:
         self.jobs = Jobs(self._writes)
         self.budgets = Budgets(store, ws, self._writes)
         self.validity = Validity(self._view)
+        self.former_names = FormerNames(self._view, self._writes.open_unit)
 
     @classmethod
     def open(
@@ -196,10 +198,7 @@ class Workspace:
         as_of: Moment | None = None,
         hidden: Collection[str] = (),
     ) -> Page:
-        """One page of the instances of a class (subclasses included) that satisfy a filter.
-
-        What is `hidden` (classes, and all below them) is left out, and looked at on no way.
-        """
+        """One page of the instances of a class that satisfy a filter, `hidden` ones left out."""
         chosen = None if fields is None else chosen_fields(fields)
         question = Question(class_, where, order_by, chosen, limit, cursor, hidden)
         unit = self._writes.open_unit()

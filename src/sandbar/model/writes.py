@@ -246,7 +246,7 @@ class Writes:
         draft = unit.load(unit.resolve(entity))
         if draft is None or draft.doc is None:
             raise unknown_entity(unit.schema, entity)
-        refuse_unformed([draft])
+        refuse_unformed([draft], unit.schema)
         t = unit.tx.t if draft.is_changed() or draft.before is None else draft.before.t
         row = Row(draft.id, draft.class_id, t, write_doc(draft.doc))
         return render(unit.schema, [row], _Inside(unit))[0]

@@ -13,7 +13,7 @@ import msgspec
 
 from sandbar.access import Guarded
 from sandbar.errors import Incorrect, NotFound, Problem
-from sandbar.model import Entity
+from sandbar.model import Entity, Suggestion, Workspace
 from sandbar.packs.coded import PackCode, PromptMessages
 from sandbar.packs.messages import PromptArgument, check_messages, fill, parsed_arguments
 from sandbar.packs.records import PROMPT, Readable, instances
@@ -23,6 +23,7 @@ from sandbar.verbs.conversation import InputRequired
 PROMPTS_MAX = 1000  # the oldest are listed
 ARGUMENT_MAX_CHARACTERS = 100_000
 COMPLETIONS_MAX = 100
+_NAMESPACES_MAX = 20  # in which a prompt is looked for that has another name by now
 
 
 class Prompt(msgspec.Struct, frozen=True):
@@ -92,12 +93,27 @@ def _found(db: Readable, name: str) -> tuple[Prompt, Entity]:
         entity = next((one for one in named.values() if one.ident == name), None)
     if entity is None:
         some = ", ".join(sorted(named)[:20])
+        known = f"there are: {some}" if some else "this workspace has no prompts: load a pack"
         raise NotFound(
             "prompt.unknown",
             f"there is no prompt {name[:100]}",
-            hint=f"there are: {some}" if some else "this workspace has no prompts: load a pack",
+            hint=_renamed(db, name, named) or Suggestion(name, named, known),
         )
     return _prompt(name, entity), entity
+
+
+def _renamed(db: Readable, name: str, named: Mapping[str, Entity]) -> str | None:
+    """What a prompt is called that had this name before, whole or without its namespace."""
+    if isinstance(db, Workspace):
+        return None
+    spaces = {(one.ident or "").partition("/")[0] for one in named.values()}
+    idents = [name] if "/" in name else [f"{one}/{name}" for one in sorted(spaces)]
+    for ident in idents[:_NAMESPACES_MAX]:
+        former = db.former(ident)
+        now = (one for one, entity in named.items() if former and entity.entity_id == former.id)
+        if (found := next(now, None)) is not None:
+            return f"{name} is called {found} now: use {found}"
+    return None
 
 
 def _prompt(name: str, entity: Entity) -> Prompt:

@@ -14,6 +14,7 @@ from sandbar.model import (
     FINDINGS_MAX,
     SUGGESTIONS_MAX,
     UNREADABLE,
+    Suggestion,
     did_you_mean,
     said_plainly,
     shown,
@@ -23,6 +24,20 @@ from sandbar.model import Finding as SlotFinding
 
 _SHOWN_MAX = 80
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
+# What is said elsewhere for an argument, and what it may be called here.
+_SYNONYMS = {
+    "order-by": ("sort", "order", "orderby", "sortby", "sort-by"),
+    "where": ("filter", "filters", "query", "condition", "conditions", "criteria", "q"),
+    "fields": ("select", "columns", "projection", "only", "include"),
+    "limit": ("first", "top", "size", "count", "page-size", "per-page", "max"),
+    "cursor": ("offset", "page", "skip", "after", "start", "next"),
+    "class": ("type", "kind", "table", "model", "entity-type", "of"),
+    "attributes": ("data", "values", "value", "properties", "fields", "body", "changes", "record"),
+    "entity": ("ref", "name", "key", "target", "object", "subject"),
+    "operations": ("ops", "transaction", "transactions", "batch", "statements"),
+    "name": ("workflow", "title", "ident"),
+    "workflow": ("name", "process", "definition"),
+}
 _SHARED = ("limit", "cursor", "as-of", "reason", "idempotency-key")
 
 
@@ -40,6 +55,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     message: str
     slot: str | None = None
     hint: str | None = None
+    unknown: str | None = None  # the name that means nothing
 
 
 class _Tables(NamedTuple):
@@ -161,12 +177,27 @@ class Reader:
             argument=spelling,
             code="argument.unknown",
             message=f"there is no argument {spelling}",
-            hint=(did_you_mean(spelling, self._spellings) if is_guessed else None)
+            hint=self._meant(spelling)
+            or (did_you_mean(spelling, self._spellings) if is_guessed else None)
             or (f"the arguments are {takes}" if takes else "this verb takes no arguments"),
         )
 
+    def _meant(self, spelling: str) -> str | None:
+        """What an argument is called here, or where it stands."""
+        if "/" in spelling and "attributes" in self._fields:
+            return f'slots stand in attributes, as in {{"attributes": {{"{spelling}": …}}}}'
+        word = spelling.lower().replace("_", "-")
+        known = (name for name, words in _SYNONYMS.items() if word in words)
+        found = next((name for name in known if name in self._fields), None)
+        return None if found is None else f"use {found}: {self._descriptions[found]}"
+
     def _mistyped(self, name: str, error: Exception) -> Finding:
         takes = what_it_takes(self._fields[name].type) or self._descriptions[name]
+        if name in self._compounds and _takes(self._fields[name].type, inspect.ListType):
+            takes = f"a list: {takes}"
+        explained = self._descriptions.get(takes.rpartition("as in ")[2])
+        if explained and "as in " in takes:
+            takes += f", which is {explained}"
         return Finding(
             argument=name,
             code="argument.type",
@@ -216,7 +247,13 @@ def told_together(problem: Problem, checks: Mapping[str, Callable[[], object]]) 
 def _findings_about(argument: str, problem: Problem, known: list[Finding]) -> list[Finding]:
     """What a problem has found, as findings about an argument; what is known is not repeated."""
     said = {finding.message for finding in known}
-    alone = {"code": problem.code, "message": problem.message, "hint": problem.hint}
+    late = problem.late_hint
+    alone = {
+        "code": problem.code,
+        "message": problem.message,
+        "hint": problem.hint,
+        "unknown": late.unknown if isinstance(late, Suggestion) else None,
+    }
     found = msgspec.convert(problem.data.get("findings") or [alone], list[SlotFinding])
     return [
         Finding(
@@ -225,6 +262,7 @@ def _findings_about(argument: str, problem: Problem, known: list[Finding]) -> li
             message=one.message,
             slot=one.slot,
             hint=one.hint,
+            unknown=one.unknown,
         )
         for one in found
         if one.message not in said

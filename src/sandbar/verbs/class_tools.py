@@ -66,6 +66,21 @@ def is_class_tool_name(name: str) -> bool:
     return name.startswith((_DOTTED, _PORTABLE, _DOTTED.removeprefix(f"{PREFIX}.")))
 
 
+def class_in(name: str) -> str:
+    """The class that the name of a tool is made of, if its namespace has no dots or underscores."""
+    if name.startswith(_PORTABLE):
+        return name.removeprefix(_PORTABLE).replace("_", "/", 1)
+    namespace, _, last = name.removeprefix(f"{PREFIX}.").removeprefix("class.").rpartition(".")
+    return f"{namespace}/{last}"
+
+
+def spelled_like(name: str, cls: str) -> str:
+    """The name of a class's tool in the spelling of another name."""
+    if name.startswith(_PORTABLE):
+        return _portable(cls)
+    return _dotted(cls) if name.startswith(PREFIX) else _dotted(cls).removeprefix(f"{PREFIX}.")
+
+
 def names_like(schema: Introspection, name: str) -> list[str]:
     """The names of classes' tools in the spelling of another name, for suggestions.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from sandbar.access import Access
+from sandbar.access import Access, give_leads
 from sandbar.audit import accompanied, nameable
 from sandbar.errors import Fault, Forbidden, Incorrect, NotFound, Problem, TooMany
 from sandbar.faults import log_fault
@@ -18,10 +18,12 @@ from sandbar.model import did_you_mean
 from sandbar.verbs.base.writing import Created, create_entity, with_entity
 from sandbar.verbs.catalogue import PREFIX, Ready, Verb
 from sandbar.verbs.class_tools import (
+    class_in,
     class_of_tool,
     is_class_tool_name,
     names_like,
     read_class_call,
+    spelled_like,
 )
 from sandbar.verbs.context import Context
 from sandbar.verbs.tasks import Started
@@ -46,7 +48,8 @@ def dispatch(context: Context, name: str, arguments: Mapping[str, Any]) -> Any:
             if ready is None:
                 return _call_class_tool(context, name, arguments)
             return _call(context, ready, arguments)
-    except Problem:
+    except Problem as problem:
+        give_leads(context.db, problem)
         raise
     except Exception as error:
         fault_id = log_fault("verb.failed", error)
@@ -168,11 +171,23 @@ def _unknown(context: Context, name: str) -> NotFound:
     else:
         available = [verb.name for verb in visible]
     candidates = list(available)
+    renamed = None
     if is_class_tool_name(name):
         candidates += names_like(context.db.schema(), name)
+        renamed = _renamed_tool(context, name)
     return NotFound(
         "verb.unknown",
         f"there is no verb {name[:_SHOWN_MAX]}",
-        hint=did_you_mean(name, candidates) or "data.available lists the verbs",
+        hint=renamed or did_you_mean(name, candidates) or "data.available lists the verbs",
         data={"available": available},
     )
+
+
+def _renamed_tool(context: Context, name: str) -> str | None:
+    """The tool of a class that has another name by now."""
+    former = None if context.db.is_inside else context.db.former(class_in(name))
+    if former is None or not former.is_living or former.ident is None:
+        return None
+    now = spelled_like(name, former.ident)
+    is_tool = class_of_tool(context.db.schema(), now) == former.ident
+    return f"{name[:_SHOWN_MAX]} is called {now} now: use {now}" if is_tool else None

@@ -8,7 +8,7 @@ import msgspec
 
 from sandbar.errors import Conflict, Incorrect, NotFound
 from sandbar.keywords import looks_like_ident, parse_ident
-from sandbar.model import Create, Entity, Operation, Update, Workspace, did_you_mean
+from sandbar.model import Create, Entity, Operation, Suggestion, Update, Workspace
 from sandbar.workflow import metamodel as mm
 from sandbar.workflow.built_in import built_in_workflows
 from sandbar.workflow.lacking import Warned
@@ -193,8 +193,9 @@ class Defining:
         return NotFound(
             "workflow.unknown",
             f"there is no workflow {name[:80]}",
-            hint=did_you_mean(name, names)
-            or (f"there are: {known}" if known else "workflow.define makes one"),
+            hint=Suggestion(
+                name, names, f"there are: {known}" if known else "workflow.define makes one"
+            ),
         )
 
 

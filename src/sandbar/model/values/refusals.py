@@ -5,9 +5,14 @@ Owns the wording and the safe echo of a refused value; decides nothing itself.
 
 from __future__ import annotations
 
+import json
+import math
+
 from sandbar.errors import Incorrect
 
 MAX_ECHO = 80
+_TYPED_ITEMS, _TYPED_DEPTH = 8, 4
+_LEFT_OUT = "…"
 _MAX_ECHOED_BITS = 200
 
 
@@ -46,6 +51,30 @@ def named(value: object) -> str:
 def quoted(value: object) -> str:
     """A text in quotes, or what came in its place."""
     return _cut(value) if isinstance(value, str) else shown(value)
+
+
+def typed(value: object) -> str:
+    """JSON as a caller types it; what is long, deep or no JSON is left out."""
+    return json.dumps(_short(value, 0), ensure_ascii=False)
+
+
+def _short(value: object, depth: int) -> object:
+    if value is None or type(value) is bool:
+        return value
+    if isinstance(value, str):
+        fits = len(value) <= MAX_ECHO and value.isprintable()
+        return str.__str__(value) if fits else _LEFT_OUT
+    if type(value) is int and value.bit_length() <= _MAX_ECHOED_BITS:
+        return value
+    if type(value) is float and math.isfinite(value):
+        return value
+    if depth == _TYPED_DEPTH or not isinstance(value, list | tuple | dict):
+        return _LEFT_OUT
+    if len(value) > _TYPED_ITEMS:
+        return _LEFT_OUT
+    if isinstance(value, dict):
+        return {named(key): _short(item, depth + 1) for key, item in value.items()}
+    return [_short(item, depth + 1) for item in value]
 
 
 def plain(value: object) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from sandbar.access import add_leads, lead_to
 from sandbar.errors import NotFound, Problem
 from sandbar.model import Create, Entity
 from sandbar.verbs.answers import Answer, Reference
@@ -146,16 +147,38 @@ def find(context: Context, arguments: FindArguments) -> Found:
 
 def _deleted_or(problem: NotFound, context: Context, arguments: FindArguments) -> NotFound:
     """The same refusal; of an entity that was there it says how to get it back."""
+    entity = context.named(arguments.entity)
+    if arguments.as_of is not None:
+        return _called_then(problem, context, entity, arguments.as_of)
+    former = context.db.former(entity)
+    if former is not None and former.is_living:
+        return problem  # it has another name, which the turnstile adds
     try:
-        first = context.db.history(context.named(arguments.entity), limit=1)
+        first = context.db.history(entity, limit=1)
     except Problem:
         return problem  # it never was there, or is none of the caller's business
-    if problem.code != "entity.unknown" or arguments.as_of is not None or first[0].kind == "purged":
+    if problem.code != "entity.unknown" or first[0].kind == "purged":
         return problem
+    hint = "entity.restore brings it back; entity.history tells what it was"
+    if former is not None:
+        hint = lead_to(context.db, entity, former)
+    return NotFound(
+        problem.code, f"{problem.message}: it was deleted", hint=hint, data=problem.data
+    )
+
+
+def _called_then(problem: NotFound, context: Context, entity: Any, as_of: int | str) -> NotFound:
+    """The same refusal; of an entity that had another name at a moment it says which."""
+    try:
+        now = context.db.get(entity)
+        then = context.db.get(now.entity_id, as_of=moment(as_of))
+    except Problem:
+        return problem  # it was not there, or is none of the caller's business
+    name = then.entity_id if then.ident is None else then.ident
     return NotFound(
         problem.code,
-        f"{problem.message}: it was deleted",
-        hint="entity.restore brings it back; entity.history tells what it was",
+        f"{problem.message} at that moment",
+        hint=f"it was called {name} then: use {then.entity_id}, which never changes",
         data=problem.data,
     )
 
@@ -206,6 +229,7 @@ def validate(context: Context, arguments: ValidateArguments) -> Validity:
     cls = schema.ident(arguments.class_)
     slots = slots_by_ident(schema, cls, arguments.attributes)
     errors = context.db.trial([Create(class_=cls, slots=slots)])
+    add_leads(context.db, errors)
     return Validity(is_valid=not errors, errors=errors)
 
 
