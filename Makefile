@@ -28,10 +28,11 @@ run: .venv/.installed
 
 # The house rules are part of the whole suite, so `test` need not run them apart as `check` does.
 # The clients from npm are a minute or more of downloading: the tests that need them wait for them.
+# What cannot be set up is told by the first test that needs it; the others are run all the same.
 # What `static` finds is told at the end: it does not keep both cores busy, and the tests do.
 test: .venv/.installed
 	@scripts/ensure-node >.venv/ensure-node.log 2>&1 &
-	@$(MAKE) --no-print-directory postgres nginx
+	-@$(MAKE) --no-print-directory --keep-going postgres nginx
 	@$(MAKE) --no-print-directory static >.venv/static.log 2>&1 & static=$$!; \
 	$(BIN)/python -m pytest -n $(WORKERS) $(IN_TURN) --durations=8 tests </dev/null; tests=$$?; \
 	wait $$static; checks=$$?; cat .venv/static.log; exit $$((tests || checks))

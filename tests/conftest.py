@@ -32,11 +32,14 @@ from tests.house.summary import HOUSE_FIGURE, write_figures
 from tests.kept_postgres import end_kept_stores
 from tests.postgres_server import PostgresServer, new_directory
 from tests.postgres_supervisor import READY_FILE
+from tests.set_up import PLACE, SetUpFailed
+from tests.set_up import pytest_report_teststatus as pytest_report_teststatus  # hooks, for pytest
+from tests.set_up import pytest_runtest_makereport as pytest_runtest_makereport
 
 Say = Callable[[str], None]
 
 # The controller of a parallel run makes the place, its workers inherit the variables.
-_DIRECTORY = "SANDBAR_TESTS_POSTGRES_DIRECTORY"
+_DIRECTORY = PLACE
 _OWNER = "SANDBAR_TESTS_POSTGRES_OWNER"
 _TEMPORARY = "PYTEST_DEBUG_TEMPROOT"  # pytest's own: the parent of every tmp_path
 _ROOM_BYTES = 4 << 30
@@ -182,7 +185,12 @@ def postgres_server() -> PostgresServer:
     server = PostgresServer(directory, owner=int(os.environ[_OWNER]), settings=settings)
     with (directory / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return server.attach() if (directory / READY_FILE).exists() else server.start()
+        if (directory / READY_FILE).exists():
+            return server.attach()
+        try:
+            return server.start()
+        except RuntimeError as error:
+            raise SetUpFailed("PostgreSQL", str(error)) from error
 
 
 @pytest.fixture(scope="session")

@@ -38,6 +38,7 @@ from tests.postgres_supervisor import (
     find_program,
     servant,
 )
+from tests.set_up import SetUpFailed
 
 _SUPERVISOR = Path(__file__).with_name("postgres_supervisor.py")
 
@@ -79,7 +80,10 @@ class PostgresServer:
     def start(self) -> PostgresServer:
         """Return when the server answers."""
         assert not self.supervisor, "the server is running"
-        find_program("initdb")  # says its one clear sentence before anything is begun
+        try:
+            find_program("initdb")  # says its one clear sentence before anything is begun
+        except RuntimeError as error:
+            raise SetUpFailed("PostgreSQL", str(error)) from error
         (self.directory / READY_FILE).unlink(missing_ok=True)
         settings = [f"{name}={value}" for name, value in self._settings.items()]
         self._child = _spawn(

@@ -18,6 +18,7 @@ import pytest
 from sandbar import app
 from sandbar.audit import Note, journal, sealing
 from sandbar.store.postgres.install import install
+from sandbar.store.sqlite.store import SqliteStore
 from tests.fault.load import prepare
 from tests.fault.test_full_disk import Filler, SmallDisk, few_pages, small_file_system
 from tests.mcp.served import Served, serving
@@ -68,9 +69,9 @@ def is_ok(answer: dict[str, Any]) -> bool:
     return answer == {"status": "ok"}
 
 
-def kill(name: str, stir: Callable[[], object]) -> None:
+def kill(thread: threading.Thread | None, stir: Callable[[], object]) -> None:
     """End a thread of the server, which is woken to notice it."""
-    (thread,) = (one for one in threading.enumerate() if one.name.startswith(name))
+    assert thread is not None
     assert thread.ident is not None
     dying, deadline_s = ctypes.c_ulong(thread.ident), time.monotonic() + WAIT_S
     while thread.is_alive():  # what strikes in the midst of its work it survives
@@ -111,7 +112,8 @@ def test_a_full_disk_is_noticed_and_so_is_room(disk: SmallDisk) -> None:
 def test_a_dead_writer_is_noticed(served: Served) -> None:
     wait_until(served, is_ok)
     store, ws = served.db._store, served.db.workspace.number
-    kill("sandbar-writer", lambda: store.submit(ws, lambda tx: None))
+    assert isinstance(store, SqliteStore)
+    kill(store._writer._threads[0], lambda: store.submit(ws, lambda tx: None))
     assert wait_until(served, ails("writer", "dead"))["checks"]["audit"] == "ok"
 
 
@@ -120,7 +122,8 @@ def test_a_dead_settler_is_noticed_and_replaced(served: Served) -> None:
     journal = served.db.journal
     journal.settle_later(opened(served)).result(WAIT_S)
     waiting: list[Any] = []
-    kill("sandbar-settler", lambda: waiting.append(journal.settle_later(opened(served))))
+    settler = journal._settler._thread
+    kill(settler, lambda: waiting.append(journal.settle_later(opened(served))))
     wait_until(served, ails("settler", "dead"))
     journal.settle_later(opened(served)).result(WAIT_S)
     assert [one.result(WAIT_S) for one in waiting] == [None] * len(waiting)
@@ -136,7 +139,7 @@ def opened(served: Served) -> Note:
 @DYING
 def test_a_dead_sealer_is_noticed(served: Served) -> None:
     wait_until(served, is_ok)
-    kill("sandbar-sealer", lambda: None)
+    kill(served.db.journal._sealer._thread, lambda: None)
     wait_until(served, ails("sealer", "dead"))
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from tests.house.limits import ROOT
 from tests.postgres_server import PostgresServer, new_directory
+from tests.set_up import SetUpFailed
 
 OWNER = """
 import time
@@ -124,7 +125,7 @@ def test_it_ends_when_its_supervisor_is_killed() -> None:
 def test_missing_programs_are_named_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: None)
     monkeypatch.setattr(Path, "glob", lambda *_: iter(()))
-    with pytest.raises(RuntimeError, match="install Debian's package 'postgresql'"):
+    with pytest.raises(SetUpFailed, match="install Debian's package 'postgresql'"):
         PostgresServer(Path("/nowhere")).start()
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 from tests.house.limits import ROOT
+from tests.set_up import PLACE
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}")
@@ -94,6 +97,72 @@ def test_clients_that_could_not_be_installed_are_not_tried_again_by_every_worker
     (place / "node_modules").mkdir()
     shutil.copy(place / "package-lock.json", place / "node_modules" / ".sandbar-installed")
     assert said("unless-failed") == (0, "")
+
+
+NEEDY = """
+import pytest
+from tests.set_up import SetUpFailed
+
+@pytest.fixture(scope="session")
+def node():
+    raise SetUpFailed("the npm packages", "self-signed certificate in chain")
+
+@pytest.mark.parametrize("n", range(6))
+def test_needs_node(node, n): ...
+
+@pytest.mark.parametrize("n", range(4))
+def test_needs_node_later(n):
+    try:
+        raise SetUpFailed("the npm packages", "self-signed certificate in chain")
+    except SetUpFailed as error:
+        raise AssertionError("the client did not start") from error
+
+def test_needs_nginx():
+    raise SetUpFailed("nginx", "not to be had")
+
+@pytest.mark.parametrize("n", range(3))
+def test_needs_nothing(n): ...
+"""
+
+
+def test_what_cannot_be_set_up_is_told_once_and_the_rest_is_run(tmp_path: Path) -> None:
+    (tmp_path / "test_needy.py").write_text(NEEDY)
+    words = [
+        "-p",
+        "xdist",
+        "-p",
+        "tests.set_up",
+        "-p",
+        "no:cacheprovider",
+        "-n",
+        "2",
+        "--rootdir",
+        str(tmp_path),
+    ]
+    variables = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")}
+    variables |= {PLACE: str(tmp_path), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", *words, tmp_path / "test_needy.py"],
+        cwd=ROOT, capture_output=True, text=True, check=False, env=variables,
+    )  # fmt: skip
+    said = ended.stdout
+    assert ended.returncode == 1, said
+    assert said.count("self-signed certificate") <= 2, said  # where it failed, and in the summary
+    counts = _counts(said)
+    assert counts["failed"] + counts["errors"] == 2, said
+    assert (counts["left out"], counts["passed"]) == (9, 3), said
+
+
+def _counts(said: str) -> dict[str, int]:
+    """The figures of the closing line."""
+    found = dict.fromkeys(("failed", "errors", "left out", "passed"), 0)
+    for number, name in re.findall(r"(\d+) (failed|error|left out|passed)", said.splitlines()[-1]):
+        found["errors" if name == "error" else name] = int(number)
+    return found
+
+
+def test_node_knows_what_the_system_trusts() -> None:
+    assert "export NODE_USE_SYSTEM_CA=" in (ROOT / "scripts" / "ensure-node").read_text()
 
 
 def _canonical(pin: str) -> str:

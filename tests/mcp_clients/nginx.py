@@ -11,6 +11,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from tests.set_up import SetUpFailed
+
 # A connection on which nothing came for so long is cut. Nginx's own default is a minute.
 SILENCE_S = 20
 _TIMEOUT_S = 15
@@ -55,7 +57,8 @@ class Nginx:
 
     def __enter__(self) -> Nginx:
         program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
-        assert program, "nginx is not installed; run scripts/ensure-nginx"
+        if program is None:
+            raise SetUpFailed("nginx", "it is not installed; scripts/ensure-nginx says why")
         self._make_certificates()
         configuration = self.folder / "nginx.conf"
         configuration.write_text(

