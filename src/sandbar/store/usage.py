@@ -235,7 +235,7 @@ def background_full(usage: Usage, limits: Limits, now_us: int) -> TooMany | None
         ("background-bytes", now.background_bytes, limits.background_bytes),
     ):
         if limit and used >= limit:
-            wait_s = (used - limit) / limit * 60 + 60 / limit
+            wait_s = (used - limit + 1) / limit * _MINUTE_US / 1e6
             return over_budget(name, round(used), limit, wait_s=wait_s)
     return None
 
