@@ -47,7 +47,7 @@ def bouncing(name: str, creates: int = 4, seconds: float = 0.1) -> dict[str, Any
     }
 
 
-JUNK = {
+JUNK: dict[str, dict[str, Any]] = {
     "properties": {"test/text": {"dt/range": "db.type/string"}},
     "classes": {"test/Junk": {"dt/subclass-of": ["dt/Resource"], "dt/slots": ["test/text"]}},
 }

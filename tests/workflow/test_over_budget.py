@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import sandbar
+from sandbar import clock
 from sandbar.model import Create, read_limits
 from sandbar.store import usage
 from sandbar.workflow import Outcome, Running, worker
@@ -157,6 +158,21 @@ def test_timers_wait_until_a_full_workspace_has_room(db: sandbar.Database, soon:
     assert view.timer_at is not None
     limit(db, "entities=none")
     eventually(lambda: steps(db, ids) > before)
+
+
+def test_all_that_are_due_wait_together(db: sandbar.Database) -> None:
+    """Not one after the other: thousands of them would keep the timers of others waiting."""
+    limit(db, "background-transitions=1")
+    ids = attack(db, count=30)
+    jobs, ws = db._store.jobs, db.workspace.number
+    last = clock.us_of_text(str(db.workflows.view(ids[-1]).timer_at))
+    eventually(lambda: clock.now_us() > last)
+    (claim,) = jobs.claim("test", 1, 30.0)
+    jobs.put_off(ws, claim.id, claim.token, 5.0, with_all_due=True)
+    assert db.workspace.budgets.waiting().processes == 30
+    assert jobs.claim("test", 99, 30.0) == []
+    assert all(view.over_budget for view in map(db.workflows.view, ids))
+    assert (jobs.next_due_s() or 0) > 4
 
 
 def test_a_process_that_waits_can_be_cancelled(db: sandbar.Database, soon: None) -> None:
