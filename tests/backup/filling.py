@@ -58,6 +58,7 @@ def _fill(site: Site) -> Filled:
             properties={"note/links": NOTE["note/links"]},
             classes={"note/Note": {"dt/slots": list(NOTE)}},
         )
+        db.workspace.budgets.set_limits({"streams": 7, "entities": 10_000})
         ids = [db.create("note/Note", note(n)).entity_id for n in range(40)]
         _change(db, ids)
         receipt = db.create("note/Note", note(99), idempotency_key="once")

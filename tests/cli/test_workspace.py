@@ -78,6 +78,10 @@ def test_what_goes_wrong_is_said_in_words(tmp_path: Path) -> None:
         (("create", "../shop"), "workspace.name"),
         (("create", "x", "--owner", "a b", "--email", "nowhere"), "access.invalid"),
         (("suspend", "shpo"), "workspace.unknown"),
+        (("limit", "shpo", "entities=1"), "workspace.unknown"),
+        (("limit", "shop", "entitys=1"), "limit.unknown"),
+        (("limit", "shop", "entities=many"), "limit.malformed"),
+        (("usage", "shpo"), "workspace.unknown"),
         (("delete", "shpo", "--yes", "shpo"), "workspace.unknown"),
         (("delete", "main", "--yes", "main"), "workspace.own"),
         (("delete", "shop"), "workspace.unconfirmed"),
@@ -91,6 +95,25 @@ def test_what_goes_wrong_is_said_in_words(tmp_path: Path) -> None:
         assert "try:" in answer.stderr
         assert "Traceback" not in answer.stderr
     assert names(tmp_path) == ["main", "shop"]
+
+
+def test_budgets_are_set_and_shown_beside_a_server_that_runs(tmp_path: Path) -> None:
+    run_well_here("workspace", "create", "shop", cwd=tmp_path)
+    with sandbar.open(tmp_path / "sandbar.db", "shop", limits=["streams=5"]) as served:
+        said = run_well_here(
+            "workspace", "limit", "shop", "entities=1", "stored-bytes=2GiB", cwd=tmp_path
+        )
+        assert re.search(r"entities +\d+ +1\n", said)
+        assert re.search(r"stored-bytes +[\d,]+ +2,147,483,648\n", said)
+        with pytest.raises(sandbar.TooMany, match="its budget is 1"):
+            served.define(classes={"shop/Thing": {"dt/subclass-of": ["dt/Resource"]}})
+        assert served.call("workspace.usage").budgets["limit/streams"].limit == 5
+        run_well_here("workspace", "limit", "shop", "entities=default", cwd=tmp_path)
+        served.define(classes={"shop/Thing": {"dt/subclass-of": ["dt/Resource"]}})
+    told = json.loads(run_well_here("workspace", "usage", "shop", "--json", cwd=tmp_path))
+    assert told["budgets"]["limit/stored-bytes"]["limit"] == 2 << 30
+    rows = run_well_here("audit", "export", "--workspace", "main", cwd=tmp_path)
+    assert rows.count('"verb":"workspace.limit"') == 2
 
 
 def test_a_deleted_workspace_can_be_read_from_its_export(tmp_path: Path) -> None:

@@ -36,6 +36,11 @@ from tests.mcp.served import Served, serving
 from tests.mcp.without_tls import WITHOUT_TLS
 
 _NAME = "test-admin"  # the account that all streams here belong to
+_GREETING = {
+    "protocolVersion": "2025-11-25",
+    "clientInfo": {"name": "t", "version": "1"},
+    "capabilities": {},
+}
 _PING = {"id": 3, "method": "ping"}
 
 
@@ -235,6 +240,29 @@ def test_too_many_streams_are_told_when_to_come_again(
     with streaming(served, "GET", "/mcp", headers=_stream_of(sessions[0])) as ear:
         _define(served, "limit/A")
         ear.wait_for(TOOLS)
+
+
+def test_streams_beyond_the_budget_of_the_workspace_are_refused(served: Served) -> None:
+    budgets = served.db.workspace.budgets
+    before = served.call("sandbar.workspace.usage", {})["budgets"]["limit/streams"]["used"]
+    budgets.set_limits({"streams": before + 1})
+    headers = {"Authorization": f"Bearer {served.token('reader')}", "Accept": "text/event-stream"}
+    with open_sse(served) as ear, httpx2.Client(verify=WITHOUT_TLS) as client:
+        refused = client.get(f"{served.url}/sse", headers=headers)  # whoever's the other one is
+        assert refused.status_code == 429
+        error = refused.json()["error"]
+        assert error["data"]["code"] == "budget.streams"
+        assert (error["data"]["used"], error["data"]["most"]) == (before + 2, before + 1)
+        begun = post(served, {"id": 1, "method": "initialize", "params": _GREETING})
+        assert "budget.streams" in begun.text
+        told = served.call("sandbar.workspace.usage", {}, role="reader")
+        assert told["budgets"]["limit/streams"] == {"used": before + 1, "limit": before + 1}
+        assert told["over-budget"] == ["limit/streams"]
+        _define(served, "limit/B")
+        ear.wait_for(TOOLS)
+    budgets.set_limits({"streams": None})
+    with open_sse(served), open_sse(served):
+        pass
 
 
 def test_a_listener_may_name_any_number_of_resources(

@@ -190,5 +190,5 @@ def test_what_was_meant_is_found_in_time_that_grows_with_the_names(name: str) ->
 
     few = min(spent(2_000) for _ in range(5))
     many = min(spent(20_000) for _ in range(3))
-    assert many < 25 * few + 0.01
+    assert many < 40 * few + 0.02, "ten times as many names"
     assert many < 0.25  # of so many names; a request asks five times at most

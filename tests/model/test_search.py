@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import secrets
 import sys
-from pathlib import Path
 from typing import Any
 
 import apsw
@@ -390,20 +389,3 @@ def test_a_search_of_a_half_built_index_says_so(
     with pytest.raises(sandbar.Problem) as caught:
         db.workspace.search("thing")
     assert caught.value.code == "search.building"
-
-
-def test_a_file_of_the_first_version_can_be_searched_after_its_upgrade(tmp_path: Path) -> None:
-    place = Place("sqlite", str(tmp_path / "first.db"))
-    db = place.open()
-    define(db)
-    made = [item(db, f"relic {n}") for n in range(20)]
-    place.close()
-    file = apsw.Connection(place.address)
-    file.execute("DELETE FROM migration WHERE number > 1")
-    later = ("search", "owed", "token", "job", "audit", "seal", "key_use")
-    for table in later:
-        file.execute(f"DROP TABLE {table}")
-    file.close()
-    again = place.open()
-    assert found(again, "relic", limit=100) == made
-    place.close()

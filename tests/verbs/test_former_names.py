@@ -188,7 +188,7 @@ def test_a_name_of_today_is_told_the_name_of_then(call: Call, ids: dict[str, int
 
 
 def test_what_is_purged_stays_unknown(call: Call, ids: dict[str, int]) -> None:
-    call("entity.purge", {"entity": ids["Ann"]})
+    call("entity.purge", {"entity": ids["Ann"], "confirm": ids["Ann"]})
     for name in ("person/ann", ANN):
         hint = str(refusal(call, "entity.find", {"entity": name}).hint)
         assert "restore" not in hint

@@ -11,6 +11,7 @@ import pytest
 import sandbar
 from sandbar.access import Caller, Houses, mint, sign_in
 from sandbar.errors import Problem, Unauthenticated
+from sandbar.model import LIMIT_NAMES
 from sandbar.verbs import base_catalogue, base_verbs
 from tests.verbs.conftest import Call, findings, refusal
 
@@ -63,6 +64,29 @@ def test_they_are_for_admins_and_housekeeping() -> None:
 def test_others_are_refused(call: Call, verb: Any, role: Any) -> None:
     problem = refusal(call, verb.name, verb.examples[0].arguments, role=role)
     assert problem.code == "verb.forbidden"
+
+
+@pytest.mark.parametrize("role", ["reader", "writer", "admin"])
+def test_everybody_sees_what_their_workspace_uses_and_nobody_sets_it(call: Call, role: Any) -> None:
+    told = call("workspace.usage", role=role)
+    assert told["budgets"]["limit/entities"]["used"] > 40
+    assert set(told["budgets"]) == {f"limit/{name}" for name in LIMIT_NAMES}
+    assert (told["over-budget"], told["waiting"]) == ([], 0)
+    assert call("workspace.usage", {"name": told["workspace"]}, role=role) == told
+    setting = {"entity": "auth/workspace", "set": {"limit/entities": 10**9}}
+    assert refusal(call, "entity.update", setting, role=role).code != ""
+    assert [v.name for v in base_verbs() if "limit" in v.name] == []
+
+
+def test_only_operators_see_what_others_use(server: Server) -> None:
+    root = mint(server.db.workspace, "root").token
+    name = f"{server.db.workspace_name}-other"
+    server.call(root, "workspace.create", name=name)
+    assert server.call(root, "workspace.usage", name=name)["workspace"] == name
+    admin = mint(server.db.in_workspace(name).workspace, "theirs").token
+    assert server.call(admin, "workspace.usage")["workspace"] == name
+    problem = server.refused(admin, "workspace.usage", name=server.db.workspace_name)
+    assert problem.code == "workspace.operators-only"
 
 
 def test_a_narrowed_key_makes_no_keys(server: Server) -> None:

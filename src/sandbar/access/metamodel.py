@@ -78,6 +78,7 @@ def install_access(workspace: Workspace) -> None:
     """
 
     def work() -> None:
+        workspace.budgets.use_reserve()  # a full workspace can be served, too
         workspace.transact(_definition_operations(workspace.schema()), principal=_PRINCIPAL)
         missing = [seed for seed in _definitions.entities if not _is_there(workspace, seed)]
         operations: list[Operation] = [Create(class_=s.class_, slots=s.slots) for s in missing]

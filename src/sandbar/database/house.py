@@ -140,11 +140,8 @@ class Database(Calls):
     def allow_projects(self, root: str | Path | None) -> None:
         """Let callers from outside export to folders below this one, and import from them."""
         if root is not None and not Path(root).is_dir():
-            raise Incorrect(
-                "project.no-root",
-                f"{root} is no folder",
-                hint="name a folder that exists: agents may write to it and read all that is in it",
-            )
+            hint = "name a folder that exists: agents may write to it and read all that is in it"
+            raise Incorrect("project.no-root", f"{root} is no folder", hint=hint)
         self._family.projects = None if root is None else Path(root).resolve()
 
     def count_streams_by(self, count: Callable[[str], int]) -> None:

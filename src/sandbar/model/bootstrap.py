@@ -72,6 +72,7 @@ def grow_core(tx: Transaction) -> None:
         return  # another process was faster
     schema = compile_entries(core.CORE)
     tx.attribute(PRINCIPAL, "the metamodel has grown")
+    tx.tally.uses_reserve = True  # a full workspace can be opened, too
     tx.bump_schema()
     for id, (class_id, doc) in schema.docs.items():
         cls = schema.class_by_id(class_id)

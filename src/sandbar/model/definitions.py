@@ -48,7 +48,7 @@ def _ident_of(kind: str, given: Any) -> str:
     try:
         return parse_ident(given)
     except Incorrect as problem:
-        if problem.code != "keyword.malformed" or not looks_like_ident(f"my/{given}"):
+        if not (isinstance(given, str) and looks_like_ident(f"my/{given}")):
             raise
         what = "class" if kind == "dt/Class" else "property"
         message = f"the name of a {what} is written ns/name, and {named(given)} has no namespace"

@@ -51,8 +51,12 @@ class JobQueue(Protocol):
     def release(self, ws: int, id: int, token: int, delay_s: float = 0.0) -> None:
         """Let others have it, after a while; whoever has lost it has nothing to give."""
 
-    def put_off(self, ws: int, id: int, token: int, least_s: float) -> None:
-        """Let it wait for a budget: for so long at least, and longer the longer it has waited."""
+    def put_off(self, ws: int, id: int, token: int, least_s: float, *, with_all_due: bool) -> None:
+        """Let it wait for a budget: for so long at least, and longer the longer it has waited.
+
+        And with it, perhaps, all of its workspace that are due and free: else each of thousands
+        would be claimed to find out the same.
+        """
 
     def note_over_budget(self, ws: int, id: int, token: int, *, is_over: bool) -> None:
         """Say of a job that is held whether it waits for a budget."""

@@ -235,7 +235,7 @@ def background_full(usage: Usage, limits: Limits, now_us: int) -> TooMany | None
         ("background-bytes", now.background_bytes, limits.background_bytes),
     ):
         if limit and used >= limit:
-            wait_s = (used - limit) / limit * 60 + 60 / limit
+            wait_s = (used - limit + 1) / limit * _MINUTE_US / 1e6
             return over_budget(name, round(used), limit, wait_s=wait_s)
     return None
 
@@ -250,25 +250,45 @@ def _refuse(name: str, used: int, limit: int, has_reserve: bool) -> None:
 
 
 _WHAT = {
-    "stored-bytes": ("would hold {used} bytes", "delete what is not needed: entity.delete"),
+    "stored-bytes": (
+        TooMany,
+        "budget.stored-bytes",
+        "would hold {used} bytes",
+        "delete what is not needed: entity.delete",
+    ),
     "history-bytes": (
+        TooMany,
+        "budget.history-bytes",
         "would hold {used} bytes of history",
         "entity.purge erases what was deleted, with its history; deleting is possible still",
     ),
-    "entities": ("would hold {used} entities", "delete what is not needed: entity.delete"),
+    "entities": (
+        TooMany,
+        "budget.entities",
+        "would hold {used} entities",
+        "delete what is not needed: entity.delete",
+    ),
     "processes": (
+        TooMany,
+        "budget.processes",
         "would have {used} processes that have not ended",
         "end some: workflow.active-processes lists them, task.cancel ends one",
     ),
     "background-transitions": (
+        TooMany,
+        "budget.background-transitions",
         "has made {used} transitions by timers and activities within a minute",
         "nothing has to be done: they go on by themselves; longer timers need fewer transitions",
     ),
     "background-bytes": (
+        TooMany,
+        "budget.background-bytes",
         "has written {used} bytes by timers and activities within a minute",
         "nothing has to be done: they go on by themselves; let effects write less",
     ),
     "streams": (
+        TooMany,
+        "budget.streams",
         "would have {used} open streams",
         "close some, or listen to more by each of them",
     ),
@@ -277,12 +297,12 @@ _WHAT = {
 
 def over_budget(name: str, used: int, limit: int, *, wait_s: float | None = None) -> TooMany:
     """The refusal that names what is used up, and the way on."""
-    what, hint = _WHAT[name]
+    kind, code, what, hint = _WHAT[name]
     data: dict[str, int | float | str] = {"limit": f"limit/{name}", "used": used, "most": limit}
     if wait_s is not None:
         data["wait-s"] = wait_s
-    return TooMany(
-        f"budget.{name}",
+    return kind(
+        code,
         f"this workspace {what.format(used=f'{used:,}')}, and its budget is {limit:,}",
         hint=f"{hint}. workspace.usage shows all budgets; only who runs the server raises them: "
         "`sandbar workspace limit`",

@@ -191,13 +191,20 @@ class Reader:
         found = next((name for name in known if name in self._fields), None)
         return None if found is None else f"use {found}: {self._descriptions[found]}"
 
+    def _part(self, whole: str, name: str) -> str:
+        """What a member of an argument is, or at least the argument itself."""
+        type_ = inspect.type_info(self._fields[whole].type)
+        more = type_.extra_json_schema if isinstance(type_, inspect.Metadata) else None
+        part = (more or {}).get("properties", {}).get(name, {}).get("description")
+        return f"{name}: {part}" if part else f"as in {whole}, which is {self._descriptions[whole]}"
+
     def _mistyped(self, name: str, error: Exception) -> Finding:
         takes = what_it_takes(self._fields[name].type) or self._descriptions[name]
         if name in self._compounds and _takes(self._fields[name].type, inspect.ListType):
             takes = f"a list: {takes}"
-        explained = self._descriptions.get(takes.rpartition("as in ")[2])
-        if explained and "as in " in takes:
-            takes += f", which is {explained}"
+        whole = takes.rpartition("as in ")[2]
+        if "as in " in takes and whole in self._fields:
+            takes = takes.replace(f"as in {whole}", self._part(whole, name))
         return Finding(
             argument=name,
             code="argument.type",

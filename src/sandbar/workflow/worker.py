@@ -317,9 +317,11 @@ class Worker:
 
     def _put_off(self, claim: Claim, problem: Problem) -> None:
         """The budget of its workspace is used up: others are served, and this one when it can."""
-        wait_s = max(problem.data.get("wait-s", 0.0), _OVER_BUDGET_PAUSE_S)
+        wait_s = problem.data.get("wait-s")  # then it is all the same for every process of it
+        pause_s = max(wait_s or 0.0, _OVER_BUDGET_PAUSE_S)
+        is_all, held = wait_s is not None, (claim.ws, claim.id, claim.token)
         try:
-            self._jobs.put_off(claim.ws, claim.id, claim.token, wait_s)
+            self._jobs.put_off(*held, pause_s, with_all_due=is_all)
         except Problem as refused:
             self._note(refused)  # the lease runs out by itself
 

@@ -75,11 +75,17 @@ class PostgresJobs:
         refuse_on_writer()
         self._pool.one_row(None, _Q.release, (ws, id, token, microseconds(delay_s)))
 
-    def put_off(self, ws: int, id: int, token: int, least_s: float) -> None:
-        """Let it wait for a budget."""
+    def put_off(self, ws: int, id: int, token: int, least_s: float, *, with_all_due: bool) -> None:
+        """Let it wait for a budget, perhaps with all that are due."""
         refuse_on_writer()
-        bindings = {"ws": ws, "id": id, "token": token, "most": microseconds(PUT_OFF_MAX_S)}
-        bindings["least"] = microseconds(min(least_s, PUT_OFF_MAX_S))
+        bindings = {
+            "ws": ws,
+            "id": id,
+            "token": token,
+            "least": microseconds(min(least_s, PUT_OFF_MAX_S)),
+            "most": microseconds(PUT_OFF_MAX_S),
+            "all": with_all_due,
+        }
         self._pool.one_row(ws, _Q.put_off, bindings)
 
     def note_over_budget(self, ws: int, id: int, token: int, *, is_over: bool) -> None:

@@ -18,11 +18,19 @@ SELECT release_job(%s, %s, %s, %s)
 -- Whoever has waited for long is looked at less often: after as long again, within bounds.
 
 -- name: put_off
-WITH clock AS MATERIALIZED (SELECT clock_us() AS now)
-UPDATE job SET
-  due_us = now + greatest(%(least)s::bigint, least(%(most)s, now - coalesce(over_us, now))),
-  owner = NULL, token = NULL, until_us = 0, over_us = coalesce(over_us, now)
-FROM clock WHERE ws = %(ws)s AND id = %(id)s AND token = %(token)s RETURNING 1
+WITH clock AS MATERIALIZED (SELECT clock_us() AS now),
+waiting AS MATERIALIZED (
+  SELECT j.ctid AS place FROM job j, clock c
+  WHERE j.ws = %(ws)s AND (j.id = %(id)s AND j.token = %(token)s
+    OR %(all)s AND j.due_us <= c.now AND j.until_us <= c.now)
+  FOR UPDATE OF j SKIP LOCKED
+), put_off AS (
+  UPDATE job j SET
+    due_us = now + greatest(%(least)s::bigint, least(%(most)s, now - coalesce(over_us, now))),
+    owner = NULL, token = NULL, until_us = 0, over_us = coalesce(over_us, now)
+  FROM clock, waiting WHERE j.ctid = waiting.place AND j.ws = %(ws)s RETURNING 1
+)
+SELECT count(*) FROM put_off
 
 -- name: note_over_budget
 UPDATE job SET over_us = CASE WHEN %(is_over)s THEN coalesce(over_us, clock_us()) END

@@ -102,11 +102,12 @@ class SqliteJobs:
             due_us = clock.now_us() + microseconds(delay_s)
             connection.execute(_Q.release_job, (due_us, ws, id, token))
 
-    def put_off(self, ws: int, id: int, token: int, least_s: float) -> None:
-        """Let it wait for a budget."""
+    def put_off(self, ws: int, id: int, token: int, least_s: float, *, with_all_due: bool) -> None:
+        """Let it wait for a budget, perhaps with all that are due."""
         bounds = microseconds(min(least_s, PUT_OFF_MAX_S)), microseconds(PUT_OFF_MAX_S)
         with self._writing() as connection:
-            connection.execute(_Q.put_off_job, (clock.now_us(), *bounds, ws, id, token))
+            bindings = (clock.now_us(), *bounds, ws, id, token, with_all_due)
+            connection.execute(_Q.put_off_jobs, bindings)
 
     def note_over_budget(self, ws: int, id: int, token: int, *, is_over: bool) -> None:
         """Say of a job that is held whether it waits for a budget."""

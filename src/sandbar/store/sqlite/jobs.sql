@@ -22,10 +22,10 @@ WHERE ws = ? AND id = ? AND token = ?
 
 -- Whoever has waited for long is looked at less often: after as long again, within bounds.
 
--- name: put_off_job
+-- name: put_off_jobs
 UPDATE job SET due_us = ?1 + max(?2, min(?3, ?1 - coalesce(over_us, ?1))),
   owner = NULL, token = NULL, until_us = 0, over_us = coalesce(over_us, ?1)
-WHERE ws = ?4 AND id = ?5 AND token = ?6
+WHERE ws = ?4 AND (id = ?5 AND token = ?6 OR ?7 AND due_us <= ?1 AND until_us <= ?1)
 
 -- name: note_over_budget
 UPDATE job SET over_us = CASE WHEN ?2 THEN coalesce(over_us, ?1) END

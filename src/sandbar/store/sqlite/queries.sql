@@ -34,6 +34,11 @@ UPDATE workspace SET t = ?, generation = ?, next_id = ?, instant_us = ?,
   processes = processes + ?, background_transitions = ?, background_bytes = ?, background_us = ?
 WHERE ws = ?
 
+-- name: state_and_usage
+SELECT t, generation, epoch, next_id, instant_us, stored_bytes, history_bytes, entities, processes,
+  background_transitions, background_bytes, background_us, limits
+FROM workspace WHERE ws = ? AND t >= 0
+
 -- name: usage
 SELECT stored_bytes, history_bytes, entities, processes, background_transitions, background_bytes,
   background_us, limits

@@ -34,11 +34,17 @@ class SqliteReads:
         self._connection = connection
         self._ws = ws
         self._patience = patience
+        self.state = State(*self._begin(QUERIES.state))
+
+    def _begin(self, statement: str) -> tuple[Any, ...]:
+        """The row of the workspace, which must be there."""
         with translated():
-            row = connection.execute(QUERIES.state, (ws,)).fetchone()
+            row: tuple[Any, ...] | None = self._connection.execute(
+                statement, (self._ws,)
+            ).fetchone()
         if row is None:
-            raise no_workspace(ws)
-        self.state = State(*row)
+            raise no_workspace(self._ws)
+        return row
 
     def entity(self, id: int) -> Row | None:
         """The current row of an entity."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from operator import itemgetter
+from typing import Any
 
 import apsw
 import msgspec
@@ -101,12 +102,15 @@ class SqliteSession(SqliteReads):
         file: File,
         defaults: Limits,
     ) -> None:
-        super().__init__(connection, ws)
         self._connector = connector
         self._file = file
-        with translated():
-            row = connection.execute(QUERIES.usage, (ws,)).fetchall()[0]
-        self.account = Account.of_row(row, defaults, clock.now_us())
+        self._defaults = defaults
+        super().__init__(connection, ws)
+
+    def _begin(self, statement: str) -> tuple[Any, ...]:
+        row = super()._begin(QUERIES.state_and_usage)
+        self.account = Account.of_row(row[5:], self._defaults, clock.now_us())
+        return row[:5]
 
     def prefetch(self, wanted: Wanted) -> None:
         """Nothing to do: a look into the file is as cheap as one into memory."""
