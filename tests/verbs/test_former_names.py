@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -120,12 +121,13 @@ def test_what_the_hint_says_works(call: Call, ids: dict[str, int]) -> None:
 
 
 def test_the_library_says_it_too(zorp: sandbar.Database, call: Call, ids: dict[str, int]) -> None:
-    for wrong, names in [
+    calls: list[tuple[Callable[[], object], dict[str, str]]] = [
         (lambda: zorp.get("person/ann"), {"person/ann": ANN}),
         (lambda: zorp.update("person/ann", {}), {"person/ann": ANN}),
         (lambda: zorp.create("crm/Person", {}), CLASS),
         (lambda: zorp.query("crm/Contact", {"person/nick": "x"}), NICK),
-    ]:
+    ]
+    for wrong, names in calls:
         with pytest.raises(Problem) as caught:
             wrong()
         assert led(caught.value) == names
@@ -173,8 +175,8 @@ def test_who_has_no_name_any_more_is_known_by_the_id(call: Call, ids: dict[str, 
 
 def test_a_value_that_was_changed_leads_to_who_had_it(call: Call, ids: dict[str, int]) -> None:
     call("entity.update", {"entity": ids["Acme"], "attributes": {"company/name": "Acme Inc"}})
-    for verb, more in [("entity.find", {}), ("entity.update", {"attributes": {}})]:
-        problem = refusal(call, verb, {"entity": {"company/name": "Acme"}, **more})
+    for verb in ("entity.find", "entity.update"):
+        problem = refusal(call, verb, {"entity": {"company/name": "Acme"}})
         assert f"use {ids['Acme']}" in str(problem.hint)
         assert "deleted" not in str(problem)
 
@@ -264,9 +266,8 @@ def test_a_renamed_prompt_is_told(zorp: sandbar.Database, call: Call) -> None:
         with pytest.raises(NotFound) as caught:
             get_prompt(context, zorp.offer.code, before, given)
         assert caught.value.hint == f"{before} is called {now} now: use {now}"
-    with pytest.raises(Problem) as caught:
+    with pytest.raises(Problem, match=r"launch-plan does not take|launch-plan needs"):
         get_prompt(context, zorp.offer.code, "launch-plan", {"strange": "x"})
-    assert caught.value.code.startswith("prompt.argument")
 
 
 def test_a_slot_that_was_renamed_in_the_same_transaction_is_told(call: Call) -> None:

@@ -129,7 +129,7 @@ def classes() -> Iterator[Row]:
 def creations(ids: dict[str, int]) -> Iterator[Row]:
     """Slots, references and values that are given wrong."""
     acme, red = ids["Acme"], ids["Red"]
-    for wrong, hint, right in [
+    slots: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
         ({"name": "B"}, "did you mean person/name?", {"person/name": "B"}),
         ({"person_name": "B"}, "did you mean person/name?", {"person/name": "B"}),
         ({"Person.name": "B"}, "did you mean person/name?", {"person/name": "B"}),
@@ -151,9 +151,10 @@ def creations(ids: dict[str, int]) -> Iterator[Row]:
         ({"person/state": 5}, "use lead, won", {"person/state": "lead"}),
         ({"person/born": "15.11.2026"}, "2026-11-15T12:00:00Z", {"person/born": "2026-11-15"}),
         ({"person/age": "42"}, "for example 42", {"person/age": 42}),
-    ]:
-        some = {"person/name": "B"}
-        yield Row("entity.create", created(some | wrong), hint, created(some | right))
+    ]
+    for wrong, hint, right in slots:
+        given, obeyed = {"person/name": "B", **wrong}, {"person/name": "B", **right}
+        yield Row("entity.create", created(given), hint, created(obeyed))
     by_title = created({"person/name": "B", "person/team": {"team/title": "Red"}})
     found = {"class": "crm/Team", "where": {"team/title": "Red"}}
     yield Row("entity.create", by_title, f"entity.query {json.dumps(found)}", found, "entity.query")
@@ -188,6 +189,19 @@ def creations(ids: dict[str, int]) -> Iterator[Row]:
     create = {"operations": [{"op": "create", **created({"person/name": "B"})}]}
     yield Row("entity.transact", insert, 'use "op": "create"', create)
     yield Row("class.describe", {"class": "Person"}, "crm/Person?", {"class": "crm/Person"})
+
+
+def other_ways() -> Iterator[Row]:
+    """The same slots by the tool of the class, in a transaction, and in a trial."""
+    tool = "sandbar.class.crm.Person"
+    yield Row(tool, {"name": "B"}, "did you mean person/name?", {"person/name": "B"})
+    for op, key in (
+        ({"op": "create", "class": "crm/Person"}, "slots"),
+        ({"op": "update", "entity": "person/ann"}, "set"),
+    ):
+        before = {"operations": [{**op, key: {"name": "B"}}]}
+        after = {"operations": [{**op, key: {"person/name": "B"}}]}
+        yield Row("entity.transact", before, "did you mean person/name?", after)
 
 
 def created(slots: dict[str, Any]) -> dict[str, Any]:
@@ -242,7 +256,7 @@ def queries(ids: dict[str, int]) -> Iterator[Row]:
     ]:
         people = {"class": "crm/Person"}
         yield Row("entity.query", people | {"where": wrong}, hint, people | {"where": right})
-    for argument, given, hint, right in [
+    arguments: list[tuple[str, Any, str, dict[str, Any]]] = [
         ("order-by", "age", "did you mean person/age?", {"order-by": "person/age"}),
         ("order-by", "person/age desc", '"-person/age"', {"order-by": "-person/age"}),
         ("sort", "person/age", "use order-by", {"order-by": "person/age"}),
@@ -251,9 +265,10 @@ def queries(ids: dict[str, int]) -> Iterator[Row]:
         ("fields", "person/age", "fields is a list", {"fields": ["person/age"]}),
         ("fields", ["age"], "did you mean person/age?", {"fields": ["person/age"]}),
         ("top", 5, "use limit", {"limit": 5}),
-    ]:
+    ]
+    for argument, given, hint, obeyed in arguments:
         people = {"class": "crm/Person"}
-        yield Row("entity.query", people | {argument: given}, hint, people | right)
+        yield Row("entity.query", {**people, argument: given}, hint, {**people, **obeyed})
 
 
 def workflows() -> Iterator[Row]:
@@ -264,12 +279,12 @@ def workflows() -> Iterator[Row]:
     ]
     moves = [{"name": "go", "from": "a", "to": "b"}]
     right = {"name": "crm/flow", "states": states, "transitions": moves}
-    for wrong, hint in [
-        (right | {"states": ["a", "b"]}, "states: [{name, initial?, terminal?, terminal-kind"),
-        (right | {"states": {"a": {}}}, "states is a list"),
-        (right | {"transitions": [{**moves[0], "to": "c"}]}, "the states are a, b"),
+    for key, wrong, hint in [
+        ("states", ["a", "b"], "states: [{name, initial?, terminal?, terminal-kind"),
+        ("states", {"a": {}}, "states is a list"),
+        ("transitions", [{**moves[0], "to": "c"}], "the states are a, b"),
     ]:
-        yield Row("workflow.define", wrong, hint, right)
+        yield Row("workflow.define", {**right, key: wrong}, hint, right)
     yield Row(
         "workflow.start", {"workflow": "crm/flow"}, "workflow.start-process",
         {"workflow": "crm/flow"}, "workflow.start-process",
@@ -316,6 +331,7 @@ def test_a_definition_in_other_words_is_answered_with_ours(call: Call, ids: dict
 
 def test_wrong_slots_and_references_lead_to_the_right_ones(call: Call, ids: dict[str, int]) -> None:
     assert failures(call, creations(ids)) == []
+    assert failures(call, other_ways()) == []
 
 
 def test_a_question_in_another_language_is_answered_with_ours(

@@ -56,7 +56,7 @@ def add_leads(db: Guarded, findings: list[dict[str, Any]]) -> bool:
     """Give findings better hints, where there are any; returns whether there were."""
     known: dict[tuple[str, str, str | None], str | None] = {}
     for one in findings:
-        name, code, slot = one.get("unknown"), one["code"], one.get("slot")
+        name, code, slot = one.get("unknown"), one.get("code", ""), one.get("slot")
         if name is None or (code not in _KINDS and code != _BY_VALUE):
             continue
         about = code, name, slot

@@ -48,7 +48,8 @@ def _ident_of(kind: str, given: Any) -> str:
     try:
         return parse_ident(given)
     except Incorrect as problem:
-        if not (isinstance(given, str) and looks_like_ident(f"my/{given}")):
+        is_bare = isinstance(given, str) and looks_like_ident(f"my/{given}")
+        if problem.code != "keyword.malformed" or not is_bare:
             raise
         what = "class" if kind == "dt/Class" else "property"
         message = f"the name of a {what} is written ns/name, and {named(given)} has no namespace"

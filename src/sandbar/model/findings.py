@@ -226,8 +226,8 @@ def _closest(name: str, likely: list[str]) -> list[str]:
         if len(last) >= _BEGINNING and pair[0].startswith(pair[1]):
             ratio = max(ratio, _BEGUN)
         if ratio >= _CLOSE:
-            found.append((-ratio, candidate))
-    return [candidate for _, candidate in sorted(found)[:_NEAR_MAX]]
+            found.append((-ratio, len(candidate), candidate))
+    return [candidate for _, _, candidate in sorted(found)[:_NEAR_MAX]]
 
 
 def _likely(name: str, candidates: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -251,7 +251,7 @@ def _likely(name: str, candidates: Iterable[str]) -> tuple[list[str], list[str]]
     likely = related + alike
     if len(likely) > _COMPARED_MAX:
         likely = heapq.nlargest(_COMPARED_MAX, likely, key=lambda near: _shared_ends(near, name))
-    return sorted(same)[:_NEAR_MAX], likely
+    return sorted(same, key=lambda one: (len(one), one))[:_NEAR_MAX], likely
 
 
 def _parted(name: str) -> tuple[str, str]:
