@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from sandbar.access import revoke
+from sandbar.errors import TooMany
 from sandbar.mcp.streams import Stream, Streams
 from tests.live_server import LiveServer
 from tests.mcp.served import Served, serving
@@ -111,10 +112,10 @@ def test_the_wait_ends_with_the_account(tmp_path: Path, monkeypatch: pytest.Monk
     listens = threading.Event()
     open_stream = Streams.open
 
-    async def noting(self: Streams, stream: Stream) -> bool:
-        is_open = await open_stream(self, stream)
+    async def noting(self: Streams, stream: Stream) -> TooMany | None:
+        refused = await open_stream(self, stream)
         listens.set()
-        return is_open
+        return refused
 
     monkeypatch.setattr(Streams, "open", noting)
     with serving(tmp_path / "end.db", ("everything",)) as served:

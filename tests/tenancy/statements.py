@@ -29,6 +29,7 @@ def say_the_rest(victim: Victim, ws: int, admin: str, url: str) -> None:
     _ask_again(victim)
     _sign(victim)
     _keep_books(victim, ws)
+    _keep_to_budgets(victim, ws, url)
     _search_widely(victim, ws)
     _upgrade(victim, ws, admin, url)
     _move_house(ws, admin, url)
@@ -109,6 +110,30 @@ def _keep_books(victim: Victim, ws: int) -> None:
     store.key_uses.note_uses(ws, {1: 1})
     assert store.key_uses.uses(ws)
     store.buckets.take(ws, 1, 1, 1)
+
+
+def _keep_to_budgets(victim: Victim, ws: int, url: str) -> None:
+    """What is used, what may be, and what waits for room."""
+    store, budgets = victim.db._store, victim.db.workspace.budgets
+    assert budgets.account().counters.entities
+    budgets.set_limits({"streams": 7})
+    home, id = victim.db.workspace, victim.db.get("thing/n1").entity_id
+    home.run(lambda: home.jobs.schedule(id, 1), principal="tests")
+    held = next(
+        one for one in store.jobs.claim("tests", 1000, 30.0) if (one.ws, one.id) == (ws, id)
+    )
+    store.jobs.note_over_budget(ws, id, held.token, is_over=True)
+    assert budgets.waiting_of([id])
+    assert budgets.waiting().processes
+    store.jobs.put_off(ws, id, held.token, 1.0, with_all_due=False)
+    store.jobs.try_over_budget(ws)
+    home.run(lambda: home.jobs.schedule(id, None), principal="tests")
+    reset = load_queries("sandbar.store.postgres", "queries.sql").reset_usage
+    with psycopg.connect(url) as server:  # as when a workspace is dropped; and taken back
+        server.execute("SELECT set_config('sandbar.ws', %s, true)", (str(ws),))
+        server.execute("SET LOCAL search_path = sandbar, pg_catalog")
+        server.execute(reset, (ws,))
+        server.rollback()
 
 
 def _search_widely(victim: Victim, ws: int) -> None:

@@ -39,7 +39,7 @@ def limit(db: sandbar.Database, *limits: str) -> None:
 
 def attack(db: sandbar.Database, count: int = 4, text: str = "x") -> list[int]:
     """Processes that bounce for ever, and fill the workspace."""
-    db.define(**JUNK)
+    db.define(properties=JUNK["properties"], classes=JUNK["classes"])
     db.workflows.define(bouncing("test/bounce", creates=2, seconds=0.1), principal="eve")
     return [
         db.workflows.start("test/bounce", data={"text": text}, principal="eve").process_id

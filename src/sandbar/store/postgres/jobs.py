@@ -100,7 +100,7 @@ class PostgresJobs:
 
     def all_over_budget(self, ws: int) -> tuple[int, int | None]:
         """How many wait for a budget, and since when."""
-        count, since_us = self._pool.one_row(ws, _Q.all_over_budget, (ws,))
+        count, since_us = self._pool.one_row(ws, _Q.all_over_budget, (ws,)) or (0, None)
         return count, since_us
 
     def try_over_budget(self, ws: int) -> None:

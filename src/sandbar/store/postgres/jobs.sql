@@ -41,6 +41,7 @@ SELECT id, over_us FROM job WHERE ws = %s AND id = ANY (%s) AND over_us IS NOT N
 
 -- name: all_over_budget
 SELECT count(*), min(over_us) FROM job WHERE ws = %s AND over_us IS NOT NULL
+HAVING count(*) > 0
 
 -- name: try_over_budget
 WITH tried AS (

@@ -121,7 +121,7 @@ class SqliteJobs:
 
     def all_over_budget(self, ws: int) -> tuple[int, int | None]:
         """How many wait for a budget, and since when."""
-        count, since_us = self._one_row(_Q.all_over_budget, (ws,))
+        count, since_us = self._one_row(_Q.all_over_budget, (ws,)) or (0, None)
         return count, since_us
 
     def try_over_budget(self, ws: int) -> None:

@@ -37,6 +37,7 @@ WHERE ws = ? AND id IN (SELECT value FROM json_each(?)) AND over_us IS NOT NULL
 
 -- name: all_over_budget
 SELECT count(*), min(over_us) FROM job WHERE ws = ? AND over_us IS NOT NULL
+HAVING count(*) > 0
 
 -- name: try_over_budget
 UPDATE job SET due_us = ? WHERE ws = ? AND over_us IS NOT NULL AND token IS NULL
