@@ -182,21 +182,57 @@ def test_too_many_rows_aside_have_to_wait_for_the_table(
 def test_a_disk_that_takes_no_row_aside_is_no_loss(
     sqlite_place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The row is not called kept: its request waits for the table, or is refused."""
+    """The row is not called kept, its request waits for the table; those before it stay."""
     store, beside = sqlite_place.open(), apsw.Connection(sqlite_place.address)
     ws = new_workspace(store)
     beside.execute("BEGIN IMMEDIATE")
-    mine = note(ws)
+    first, mine = note(ws, "first"), note(ws)
+    assert store.trail.append_at_once([first])
+    (file,) = files_beside(sqlite_place.address)
+    before, write = file.read_bytes(), os.write
 
     def full(handle: int, text: bytes) -> int:
+        write(handle, text[:10])
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "write", full)
     assert not store.trail.append_at_once([mine])
     assert (mine.is_kept, mine.number) == (False, None)
+    assert file.read_bytes() == before, "and nothing else"
     monkeypatch.undo()
     assert store.trail.append_at_once([mine])
     beside.execute("COMMIT")
     beside.close()
-    assert store.trail.settled_n(ws) >= 1
-    assert ids(store, ws) == ["r"]
+    assert store.trail.settled_n(ws) >= 2
+    assert ids(store, ws) == ["first", "r"]
+
+
+def test_a_damaged_line_takes_no_other_along(tmp_path: Path) -> None:
+    path = str(tmp_path / "d.db")
+    _killed(path)
+    (file,) = files_beside(path)
+    file.write_bytes(b"\0\0\0\n" + file.read_bytes() + b"{}\n")
+    store = SqliteStore(path)
+    ws = store.workspace("shop")
+    assert ws is not None
+    assert set(ids(store, ws)) == {"before", "aside"}
+    store.close()
+
+
+def test_a_file_that_another_user_keeps_is_left_to_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "p.db")
+    _killed(path)
+    (file,) = files_beside(path)
+    opened = os.open
+
+    def refuse(name: str | Path, *more: int) -> int:
+        if Path(name) == file:
+            raise PermissionError(13, "Permission denied")
+        return opened(name, *more)
+
+    monkeypatch.setattr(os, "open", refuse)
+    SqliteStore(path).close()
+    monkeypatch.undo()
+    assert file.exists()

@@ -10,6 +10,7 @@ next. Each run has a file of its own and holds it locked, which is how others kn
 from __future__ import annotations
 
 import fcntl
+import glob
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -70,33 +71,34 @@ class Aside:
     def __init__(self, database: str, run: int) -> None:
         self._path = f"{database}{_MARK}{run}"
         self._handle: int | None = None
-        self._written = 0  # rows in the file, those included that were moved since
+        self._rows = 0  # in the file, those included that were moved since
+        self._bytes = 0  # of whole lines
         self.waiting: list[AsideRow] = []
 
     def put(self, rows: Sequence[AsideRow]) -> bool:
         """Keep rows here; False, if there is no room or the disk does not take them."""
-        if self._written + len(rows) > ROWS_MAX:
+        if self._rows + len(rows) > ROWS_MAX:
             return False
+        text = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
         try:
             if self._handle is None:
                 self._handle = _claimed(self._path)
-            text = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
             if os.write(self._handle, text) != len(text):
-                self._forget_torn()
-                return False
+                raise OSError("the disk took only a part")
         except OSError:
-            self._forget_torn()
+            self._cut_off(self._bytes)  # half a line, so that the next begins where a line begins
             return False
-        self._written += len(rows)
+        self._rows += len(rows)
+        self._bytes += len(text)
         self.waiting.extend(rows)
         return True
 
     def moved(self, count: int) -> None:
         """The first rows that wait are in the table now."""
         del self.waiting[:count]
-        if not self.waiting and self._handle is not None:
-            os.ftruncate(self._handle, 0)
-            self._written = 0
+        if not self.waiting:
+            self._rows = self._bytes = 0
+            self._cut_off(0)
 
     def close(self) -> None:
         """Let go of the file; with nothing in it, it is removed."""
@@ -107,19 +109,14 @@ class Aside:
         os.close(self._handle)
         self._handle = None
 
-    def _forget_torn(self) -> None:
-        """Cut off half a line, so that the next one begins where a line begins."""
+    def _cut_off(self, length: int) -> None:
         if self._handle is not None:
-            whole = b"".join(msgspec.json.encode(row) + b"\n" for row in self.waiting)
-            os.ftruncate(self._handle, 0)
-            self._written = 0
-            if whole and os.write(self._handle, whole) == len(whole):
-                self._written = len(self.waiting)
+            os.ftruncate(self._handle, length)
 
 
 def _claimed(path: str) -> int:
     handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fcntl.flock(handle, fcntl.LOCK_EX)  # whoever looks in at it this instant lets go at once
     return handle
 
 
@@ -132,13 +129,15 @@ class Left:
 
     def rows(self) -> list[AsideRow]:
         """What it holds; a line that a kill cut short was never acknowledged."""
-        lines = self._path.read_bytes().split(b"\n")[:-1]
-        try:
-            return [msgspec.json.decode(line, type=AsideRow) for line in lines]
-        except msgspec.MsgspecError as error:
-            # A power cut may have left anything here, and may lose rows of reads: docs/audit.md.
-            log_fault("audit.aside-damaged", error)
-            return []
+        rows, damaged = [], None
+        for line in self._path.read_bytes().split(b"\n")[:-1]:
+            try:
+                rows.append(msgspec.json.decode(line, type=AsideRow))
+            except msgspec.MsgspecError as error:
+                damaged = error  # a power cut may have left anything here: docs/audit.md
+        if damaged is not None:
+            log_fault("audit.aside-damaged", damaged)
+        return rows
 
     def remove(self) -> None:
         """Its rows are in the table."""
@@ -152,11 +151,13 @@ class Left:
 def left_by_others(database: str) -> Iterator[Left]:
     """The files of runs that are over, one after the other."""
     whole = Path(database)
-    for path in sorted(whole.parent.glob(f"{glob_safe(whole.name)}{_MARK}*")):
+    for path in sorted(whole.parent.glob(f"{glob.escape(whole.name)}{_MARK}*")):
         try:
             handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
             continue  # another was quicker
+        except PermissionError:
+            continue  # of another user of this database, who will take it up
         left = Left(path, handle)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -166,8 +167,3 @@ def left_by_others(database: str) -> Iterator[Left]:
             continue  # its run lives
         finally:
             left.close()
-
-
-def glob_safe(name: str) -> str:
-    """A name in which a pattern finds nothing but itself."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
