@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, NamedTuple
 
+import sandbar
 from bench import subject
 from bench.bare.contract import Doc
 from bench.population import Population, index_key
@@ -112,7 +113,7 @@ def assert_same(reading: Reading) -> None:
     """A benchmark of two different answers says nothing."""
     for one in reading.inputs[:20]:
         ours, theirs = reading.ours(one), reading.bare(one)
-        found = getattr(ours, "items", [ours])
+        found = [ours] if isinstance(ours, sandbar.Entity) else ours.items
         expected = theirs if isinstance(theirs, list) else [theirs]
         values = [sorted(map(repr, entity.slots.values())) for entity in found]
         assert values == [sorted(map(repr, doc.values())) for doc in expected], reading.key

@@ -202,7 +202,7 @@ def did_you_mean(name: object, candidates: Iterable[str]) -> str | None:
         return None
     plain = name.removeprefix(":")
     same, likely = _likely(plain, dict.fromkeys(candidates))
-    near = same or _closest(plain, likely)
+    near = sorted(same, key=lambda one: (len(one), one)) or _closest(plain, likely)
     is_misspelt = plain not in near  # else it is right, only not here or not then
     return f"did you mean {' or '.join(map(_told, near))}?" if near and is_misspelt else None
 

@@ -25,8 +25,8 @@ VERBS = (
     Verb(
         name="memory.sections",
         title="Sections of a memory",
-        description="The headings of a memory's Markdown as a tree, with line, anchor and length. "
-        "With store they become mm/Section entities, which search.text finds one by one.",
+        description="The headings of a memory as a tree, with line, anchor and length. "
+        "With store they become mm/Section entities, which search.text finds.",
         access="write",
         arguments=SectionsArguments,
         result=Sections,
