@@ -31,13 +31,16 @@ class Unreplicated(psycopg.OperationalError):
     """The transaction is committed on this server, and perhaps on no other."""
 
 
-class _Warnings:
-    """Hears of warnings; apart from the connection, which would otherwise never be let go of."""
+class _Warning:
+    """Whether the server has warned; apart from the connection, which goes when nobody has it."""
+
+    __slots__ = ("is_heard",)
 
     def __init__(self) -> None:
         self.is_heard = False
 
     def hear(self, notice: psycopg.errors.Diagnostic) -> None:
+        """Be told something that is no answer."""
         self.is_heard = self.is_heard or notice.sqlstate == _WARNING
 
 
@@ -46,10 +49,10 @@ class WritingConnection(psycopg.Connection[tuple[Any, ...]]):
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
-        self._warnings = _Warnings()
+        self._warning = _Warning()
         self._is_ending = False
         self._limit_s = COMMIT_S_MAX
-        self.add_notice_handler(self._warnings.hear)
+        self.add_notice_handler(self._warning.hear)
 
     def commit_now(self) -> str | None:
         """COMMIT; returns what the server says it did."""
@@ -64,14 +67,14 @@ class WritingConnection(psycopg.Connection[tuple[Any, ...]]):
         is_whole = self.pgconn.transaction_status == TransactionStatus.IDLE
         if timeout is not None or not (is_whole or self._is_ending):
             return super().wait(gen, interval, timeout)
-        self._warnings.is_heard = False
+        self._warning.is_heard = False
         try:
             answer = super().wait(gen, interval, WHOLE_S_MAX if is_whole else self._limit_s)
         except psycopg.OperationalError:
             if self.pgconn.transaction_status != TransactionStatus.ACTIVE:
                 raise
             answer = self._end(gen, interval)
-        if self._warnings.is_heard:
+        if self._warning.is_heard:
             self._limit_s = COMMIT_AGAIN_S_MAX
             raise Unreplicated("no standby has confirmed the commit")
         self._limit_s = COMMIT_S_MAX
