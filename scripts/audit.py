@@ -2,8 +2,9 @@
 
     python scripts/audit.py requirements.lock …
 
-One that is found fails. Where the advisories cannot be reached, or not in time, that is said in one
-line and nothing fails: a machine without a network can be worked on.
+One that is found fails, and so does an audit that cannot be made. Only where the advisories cannot
+be reached, or not in time, that is said in one line and nothing fails: a machine without a network
+can be worked on.
 """
 
 from __future__ import annotations
@@ -15,10 +16,20 @@ from pathlib import Path
 from typing import Any
 
 LIMIT_S = 20
+# What pip-audit, and the libraries it asks with, say when there is no way to the advisories.
+UNREACHED = (
+    "ConnectionError",
+    "Could not connect",
+    "HTTPError",
+    "MaxRetryError",
+    "ProxyError",
+    "Timeout",
+    "not redirecting",
+)
 
 
 def main(locks: list[str]) -> int:
-    """0, unless something vulnerable is locked."""
+    """0, unless something vulnerable is locked, or the audit cannot be made."""
     program = Path(sys.executable).with_name("pip-audit")
     words = [str(program), "--format", "json", "--progress-spinner", "off", "--no-deps"]
     words += ["--disable-pip", *(word for lock in locks for word in ("--requirement", lock))]
@@ -34,12 +45,14 @@ def main(locks: list[str]) -> int:
     except subprocess.TimeoutExpired:
         return not_audited(f"no answer in {LIMIT_S} s")
     except OSError as error:
-        return not_audited(str(error))
+        return failed(str(error))
     try:
         packages = json.loads(done.stdout)["dependencies"]
     except (ValueError, KeyError, TypeError):
         said = done.stderr.strip().splitlines()
-        return not_audited(said[-1] if said else f"pip-audit ended with {done.returncode}")
+        if lost := [line for line in said if any(word in line for word in UNREACHED)]:
+            return not_audited(lost[-1])
+        return failed(f"ended with {done.returncode}: {said[-1] if said else 'and said nothing'}")
     return told(packages)
 
 
@@ -47,6 +60,12 @@ def not_audited(why: str) -> int:
     """Say so, and go on."""
     print(f"not audited, the advisories cannot be reached: {why[:200]}")
     return 0
+
+
+def failed(why: str) -> int:
+    """The audit itself is broken: nothing is known, and a network would not help."""
+    print(f"not audited, pip-audit does not work: {why[:200]}")
+    return 1
 
 
 def told(packages: list[dict[str, Any]]) -> int:

@@ -19,7 +19,6 @@ import msgspec
 from msgspec import inspect
 
 from sandbar.errors import Incorrect
-from sandbar.model import SchemaBounds
 
 _PREFIX = "SANDBAR_"
 _FILE = "SANDBAR_SETTINGS"
@@ -83,7 +82,7 @@ class Settings(
     projects: str | None = None  # the folder below which agents may export and import
     limits: tuple[str, ...] = ()  # the usual budgets of workspaces, such as entities=10000
     password: str | None = None  # of the PostgreSQL role that `sandbar migrate` makes
-    class_parents: Most | None = None  # how large metamodels may grow: see `schema_bounds`
+    class_parents: Most | None = None  # how large metamodels may grow; None: the model's own
     class_depth: Most | None = None
     class_ancestors: Most | None = None
     class_slots: Most | None = None
@@ -95,12 +94,6 @@ class Settings(
     def is_postgres(self) -> bool:
         """Whether the database is a URL and not a file."""
         return self.database.startswith(_POSTGRES)
-
-    @property
-    def schema_bounds(self) -> SchemaBounds:
-        """How large the metamodels of workspaces may grow: what is set, else the model's own."""
-        given = {name: getattr(self, name) for name in SchemaBounds._fields}
-        return SchemaBounds(**{name: most for name, most in given.items() if most is not None})
 
     @classmethod
     def from_environment(
@@ -209,10 +202,14 @@ def _wanted(field: msgspec.structs.FieldInfo) -> str:
     if field.name in _WANTED:
         return _WANTED[field.name]
     kind = inspect.type_info(field.type)
+    if isinstance(kind, inspect.UnionType):  # with None, which cannot be given
+        kind = next(one for one in kind.types if not isinstance(one, inspect.NoneType))
     if isinstance(kind, inspect.LiteralType):
         *most, last = get_args(field.type)  # msgspec sorts them
         return f"{', '.join(most)} or {last}"
     if isinstance(kind, inspect.IntType):
+        if kind.le is None:
+            return f"a whole number, {kind.ge} or more"
         return f"a number from {kind.ge} to {kind.le}"
     return "a list of texts" if isinstance(kind, inspect.VarTupleType) else "a text"
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sandbar.cli.calling import bounds_of
 from sandbar.errors import Incorrect
+from sandbar.model import BOUNDS
 from sandbar.settings import Settings, unknown_variables
-from tests.cli.program import run
+from tests.cli.program import run, run_here
 
 SOURCE = Path(__file__).parents[2] / "src" / "sandbar"
 
@@ -86,6 +90,8 @@ def findings(variables: dict[str, str], **given: Any) -> dict[str, str]:
         ({"SANDBAR_PACK": "zorp"}, "SANDBAR_PACK", "is SANDBAR_PACKS meant?"),
         ({"SANDBAR_SETTING": "x"}, "SANDBAR_SETTING", "is SANDBAR_SETTINGS meant?"),
         ({"SANDBAR_TRUSTED_PROXIES": "me"}, "SANDBAR_TRUSTED_PROXIES", "10.0.0.0/24"),
+        ({"SANDBAR_CLASS_DEPTH": "abc"}, "SANDBAR_CLASS_DEPTH", "a whole number, 1 or more, not"),
+        ({"SANDBAR_CLASS_SLOTS": "0"}, "SANDBAR_CLASS_SLOTS", "a whole number, 1 or more, not '0'"),
         ({"SANDBAR_SETTINGS": "/no/such.toml"}, "/no/such.toml", "cannot be read"),
     ],
 )
@@ -131,6 +137,30 @@ def test_commands_read_the_database_from_the_environment(tmp_path: Path) -> None
     assert (tmp_path / "from-here.db").exists()
     answer = run("doctor", cwd=tmp_path, env={"SANDBAR_PORT": "x"})
     assert (answer.returncode, "settings.invalid" in answer.stderr) == (1, True)
+
+
+def test_settings_give_the_bounds_of_metamodels() -> None:
+    assert bounds_of(Settings.from_environment({})) == BOUNDS
+    found = Settings.from_environment({"SANDBAR_CLASS_DEPTH": "9", "SANDBAR_DEFINITIONS": "70"})
+    assert bounds_of(found) == BOUNDS._replace(class_depth=9, definitions=70)
+
+
+@pytest.mark.parametrize("command", ["serve", "doctor"])
+@pytest.mark.parametrize("limits", ["entitys=3", "entities=many", "processes=0"])
+def test_wrong_limits_are_refused_by_the_name_of_the_setting(
+    tmp_path: Path, command: str, limits: str
+) -> None:
+    answer = run_here(command, "--port", "0", cwd=tmp_path, env={"SANDBAR_LIMITS": limits})
+    assert answer.returncode == 1
+    assert "settings.invalid" in answer.stderr
+    assert "SANDBAR_LIMITS" in answer.stderr
+    assert list(tmp_path.iterdir()) == [], "nothing is made"
+
+
+def test_reading_settings_does_not_load_the_model() -> None:
+    code = "import sys, sandbar.settings; print('sandbar.model' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout == "False\n"
 
 
 def environment_readers(texts: dict[str, str]) -> list[str]:

@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 import sandbar
+from sandbar.cli.counts import sized
 from sandbar.database import prepare_postgres
 from tests.cli.program import PROGRAM, environment, run_here, run_well_here, serving
 from tests.mcp.without_tls import WITHOUT_TLS
@@ -97,6 +98,21 @@ def test_what_goes_wrong_is_said_in_words(tmp_path: Path) -> None:
     assert names(tmp_path) == ["main", "shop"]
 
 
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (1_023, "1,023 bytes"),
+        (1_536, "1.5 KiB"),
+        (16 << 30, "16 GiB"),
+        (5_000 << 40, "5,000 TiB"),
+    ],
+)
+def test_sizes_are_said_in_units(size: int, said: str) -> None:
+    assert sized(size) == said
+
+
 def test_budgets_are_set_and_shown_beside_a_server_that_runs(tmp_path: Path) -> None:
     run_well_here("workspace", "create", "shop", cwd=tmp_path)
     with sandbar.open(tmp_path / "sandbar.db", "shop", limits=["streams=5"]) as served:
@@ -104,7 +120,7 @@ def test_budgets_are_set_and_shown_beside_a_server_that_runs(tmp_path: Path) -> 
             "workspace", "limit", "shop", "entities=1", "stored-bytes=2GiB", cwd=tmp_path
         )
         assert re.search(r"entities +\d+ +1\n", said)
-        assert re.search(r"stored-bytes +[\d,]+ +2,147,483,648\n", said)
+        assert re.search(r"stored-bytes +[\d.]+ KiB +2 GiB\n", said)
         with pytest.raises(sandbar.TooMany, match="its budget is 1"):
             served.define(classes={"shop/Thing": {"dt/subclass-of": ["dt/Resource"]}})
         assert served.call("workspace.usage").budgets["limit/streams"].limit == 5

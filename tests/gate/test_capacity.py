@@ -52,6 +52,25 @@ class Crowd:
         return caller
 
 
+def test_no_warning_hides_another_and_each_comes_once_a_minute(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    crowd = Crowd()
+    for _ in range(2):
+        crowd.come(number=12)
+        crowd.from_everywhere(90)
+        for one in range(3):
+            with suppress(TooMany):
+                crowd.serve(crowd.come(f"10.1.{one}.1", 11), key=one)
+        for one in range(12):
+            with suppress(TooMany):
+                crowd.serve(crowd.come(f"10.2.{one}.1", 9), key=100 + one, workspace=2)
+    found = [record.getMessage() for record in caplog.records]
+    wanted = ("10.0.0.1 holds", "81 connections are open", "a key has", "a workspace has")
+    assert [sum(one.startswith(begin) for one in found) for begin in wanted] == [1] * 4
+    assert len(found) == 4
+
+
 def test_an_address_loses_its_own_oldest_connection() -> None:
     crowd = Crowd()
     (other,) = crowd.come("10.0.0.2")

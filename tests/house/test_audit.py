@@ -1,4 +1,4 @@
-"""`make check` fails on a known vulnerability, and goes on where nothing can be known."""
+"""`make check` fails on a known vulnerability or a broken audit, and goes on without a network."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ BROKEN = {
 SKIPPED = {"name": "fine", "skip_reason": "Dependency not found and could not be audited"}
 
 
-def audited(folder: Path, program: str) -> tuple[int, list[str]]:
-    """How the audit ends, and what it says, where `pip-audit` is this shell script."""
+def audited(folder: Path, program: str | None) -> tuple[int, list[str]]:
+    """How the audit ends, and what it says, where `pip-audit` is this shell script, or missing."""
     python = folder / "python"
     python.symlink_to(sys.executable)
-    (folder / "pip-audit").write_text(f"#!/bin/sh\n{program}\n")
-    (folder / "pip-audit").chmod(0o755)
+    if program is not None:
+        (folder / "pip-audit").write_text(f"#!/bin/sh\n{program}\n")
+        (folder / "pip-audit").chmod(0o755)
     script = (ROOT / "scripts" / "audit.py").read_text().replace("LIMIT_S = 20", "LIMIT_S = 0.4")
     source = f"import sys; sys.executable = {str(python)!r}\n"
     source += f"exec(compile({script!r}, 'audit.py', 'exec'))"
@@ -60,9 +61,13 @@ def test_a_known_vulnerability_fails(tmp_path: Path) -> None:
     ("program", "why"),
     [
         ("echo 'requests.exceptions.ConnectionError: no route' >&2; exit 1", "no route"),
+        (
+            "echo 'ERROR:Could not connect to the vulnerability feed' >&2;"
+            " echo 'ERROR:Tip: your network may be blocking this service.' >&2; exit 1",
+            "Could not connect",
+        ),
         ("exec sleep 60", "no answer in 0.4 s"),
         (says(SKIPPED), "could not be audited"),
-        ("exit 3", "ended with 3"),
     ],
 )
 def test_what_cannot_be_known_is_said_in_one_line(tmp_path: Path, program: str, why: str) -> None:
@@ -70,6 +75,23 @@ def test_what_cannot_be_known_is_said_in_one_line(tmp_path: Path, program: str, 
     assert code == 0
     [line] = lines
     assert line.startswith("not audited, the advisories cannot be reached: ")
+    assert why in line
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        (None, "No such file"),
+        ("exit 3", "ended with 3"),
+        ("echo '{}'", "ended with 0"),
+        ("echo 'ModuleNotFoundError: no pip_audit' >&2; exit 1", "ModuleNotFoundError"),
+    ],
+)
+def test_an_audit_that_does_not_work_fails(tmp_path: Path, program: str | None, why: str) -> None:
+    code, lines = audited(tmp_path, program)
+    assert code == 1
+    [line] = lines
+    assert line.startswith("not audited, pip-audit does not work: ")
     assert why in line
 
 

@@ -10,8 +10,7 @@ import pytest
 import sandbar
 from bench.schema_shapes import chain, flat, layers
 from sandbar.database import open_database
-from sandbar.model import BOUNDS, SchemaBounds
-from sandbar.settings import Settings
+from sandbar.model import SchemaBounds
 from tests.model.conftest import Place
 
 Definitions = dict[str, dict[str, Any]]
@@ -58,7 +57,9 @@ def refused(
     assert problem.data["actual"] > problem.data["most"]
     assert str(problem.data["most"]) in problem.message
     assert str(problem.data["actual"]) in problem.message
-    assert f"SANDBAR_{bound.upper().replace('-', '_')}" in str(problem.hint)
+    name = bound.replace("-", "_")
+    assert f"SANDBAR_{name.upper()}" in str(problem.hint)
+    assert f"bounds=SchemaBounds({name}=…)" in str(problem.hint)
     assert db.t == before
     return problem
 
@@ -201,11 +202,3 @@ def test_a_circle_is_still_told_as_one(db: sandbar.Database) -> None:
     with pytest.raises(sandbar.Incorrect) as caught:
         db.define(classes=circle)
     assert {found["code"] for found in caught.value.data["findings"]} == {"class.cycle"}
-
-
-def test_settings_give_the_bounds() -> None:
-    assert Settings.from_environment({}).schema_bounds == BOUNDS
-    found = Settings.from_environment({"SANDBAR_CLASS_DEPTH": "9", "SANDBAR_DEFINITIONS": "70"})
-    assert found.schema_bounds == BOUNDS._replace(class_depth=9, definitions=70)
-    with pytest.raises(sandbar.Incorrect, match="a setting is wrong"):
-        Settings.from_environment({"SANDBAR_CLASS_SLOTS": "0"})

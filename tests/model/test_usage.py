@@ -311,9 +311,29 @@ def test_limits_are_read_as_people_write_them(text: str, name: str, amount: int 
     assert read_limits([text]) == {name: amount}
 
 
-@pytest.mark.parametrize("text", ["entities", "entities=-1", "entities=1e3", "entitys=3", "", "=4"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "entities",
+        "entities=-1",
+        "entities=1e3",
+        "entities=2GiB",
+        "processes=0",
+        "stored-bytes=0KiB",
+        "entitys=3",
+        "",
+        "=4",
+    ],
+)
 def test_what_is_no_limit_is_refused_with_a_way_on(text: str) -> None:
     with pytest.raises(Incorrect) as caught:
         read_limits([text])
     assert caught.value.code.startswith("limit.")
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(("name", "is_offered"), [("stored-bytes", True), ("entities", False)])
+def test_units_are_offered_for_bytes_only(name: str, is_offered: bool) -> None:
+    with pytest.raises(Incorrect) as caught:
+        read_limits([f"{name}=many"])
+    assert ("GiB" in (caught.value.hint or "")) == is_offered

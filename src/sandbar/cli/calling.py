@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sandbar.database import Database
+    from sandbar.model import SchemaBounds
     from sandbar.settings import Settings
 
 
@@ -21,13 +22,38 @@ def opened(settings: Settings, *, server: bool = False) -> Database:
     """The database and its workspace, as the library opens them: made, if they are not there."""
     from sandbar.database import open_database
 
+    check_limits(settings)
     return open_database(
         settings.database,
         settings.workspace,
         server=server,
-        bounds=settings.schema_bounds,
+        bounds=bounds_of(settings),
         limits=settings.limits,
     )
+
+
+def bounds_of(settings: Settings) -> SchemaBounds:
+    """How large the metamodels of workspaces may grow: what is set, else the model's own."""
+    from sandbar.model import SchemaBounds
+
+    given = {name: getattr(settings, name) for name in SchemaBounds._fields}
+    return SchemaBounds(**{name: most for name, most in given.items() if most is not None})
+
+
+def check_limits(settings: Settings) -> None:
+    """Refuse a wrong SANDBAR_LIMITS by its name; reading settings alone does not know budgets."""
+    from sandbar.errors import Incorrect
+    from sandbar.model import read_limits
+
+    try:
+        read_limits(settings.limits)
+    except Incorrect as problem:
+        raise Incorrect(
+            "settings.invalid",
+            "a setting is wrong: SANDBAR_LIMITS, or limits in the settings file:"
+            f" {problem.message}",
+            hint=problem.hint,
+        ) from None
 
 
 def existing(settings: Settings) -> Database:

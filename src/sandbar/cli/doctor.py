@@ -24,12 +24,14 @@ def doctor(
     """
     from rich.console import Console
 
+    from sandbar.cli.calling import check_limits
     from sandbar.cli.checks import examine
     from sandbar.settings import Settings
 
     settings = Settings.from_environment(
         database=database, workspace=workspace, host=host, port=port
     )
+    check_limits(settings)
     console = Console(highlight=False, markup=False)
     verdicts = [_say(console, check) for check in examine(settings)]
     if "fail" in verdicts:

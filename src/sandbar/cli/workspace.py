@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sandbar.cli.calling import call_verb, existing, opened, settings_of, workspaces_in
-from sandbar.cli.counts import counted
+from sandbar.cli.counts import counted, sized
 from sandbar.cli.options import DatabaseOption, ExistingDatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
@@ -145,7 +145,6 @@ def limit_one(
         ),
     ],
     database: ExistingDatabaseOption = None,
-    workspace: WorkspaceOption = None,
 ) -> None:
     """Set budgets of a workspace: only who has the database can. Its admins cannot.
 
@@ -155,7 +154,7 @@ def limit_one(
     from sandbar.model import read_limits
 
     changes = read_limits(limits)
-    with _seated(settings_of(database, workspace), workspace) as db:
+    with _seated(settings_of(database, None), None) as db:
         with db.recorded("workspace.limit", surface="cli"):
             caller = local_caller(db.workspace_name)
             budgets_of(db.neighbours, caller, name).set_limits(changes)
@@ -172,8 +171,9 @@ def _show_usage(found: UsageAnswer) -> None:
     for right in ("used", "limit"):
         table.add_column(right, justify="right")
     for budget, each in found.budgets.items():
-        limit = "none" if each.limit is None else f"{each.limit:,}"
-        used = Text(f"{each.used:,}", "red" if budget in found.over_budget else "")
+        shown = sized if budget.endswith("-bytes") else "{:,}".format
+        limit = "none" if each.limit is None else shown(each.limit)
+        used = Text(shown(each.used), "red" if budget in found.over_budget else "")
         table.add_row(Text(budget.removeprefix("limit/"), "bold"), used, limit)
     console = Console(highlight=False, soft_wrap=True)
     console.print(table)

@@ -65,7 +65,7 @@ class Capacity:
         self._groups: dict[Hashable, _Queue] = {}
         self._serving: dict[Hashable, int] = {}
         self._known: OrderedDict[str, float] = OrderedDict()  # address: when somebody signed in
-        self._told_s = float("-inf")
+        self._told_s: dict[str, float] = {}  # by message, so that none hides another
 
     # --- connections -----------------------------------------------------------------------------
 
@@ -163,7 +163,7 @@ class Capacity:
 
     def _refuse_too_many(self, group: Hashable, most: int, what: str) -> None:
         if self._serving.get(group, 0) >= most:
-            self._tell("a %s has %d requests and streams open; more are refused", what, most)
+            self._tell(f"a {what} has %d requests and streams open; more are refused", most)
             raise TooMany(
                 "gate.requests-open",
                 f"this {what} has {most} requests and streams open, and may not have more",
@@ -184,8 +184,8 @@ class Capacity:
 
     def _tell(self, words: str, *figures: object) -> None:
         now_s = clock.monotonic_s()
-        if now_s - self._told_s >= _TELL_EVERY_S:
-            self._told_s = now_s
+        if now_s - self._told_s.get(words, float("-inf")) >= _TELL_EVERY_S:
+            self._told_s[words] = now_s
             _log.warning(words, *figures)
 
 

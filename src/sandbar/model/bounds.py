@@ -43,6 +43,7 @@ def beyond(bound: str, said: str, most: int, actual: int) -> Incorrect:
     return Incorrect(
         "schema.too-large",
         said,
-        hint=f"{_NEXT[bound]}; on the server {setting} sets another bound",
+        hint=f"{_NEXT[bound]}; another bound is set on the server by {setting}, in a program by"
+        f" sandbar.open(…, bounds=SchemaBounds({bound}=…))",
         data={"bound": bound.replace("_", "-"), "most": most, "actual": actual},
     )

@@ -21,7 +21,7 @@ from sandbar.store.usage import (
     over_budget,
 )
 
-_WORDS = {"none": 0, "0": 0, "default": None}
+_WORDS = {"none": 0, "default": None}
 _UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 _AMOUNT = re.compile(r"([0-9]{1,15}) ?(|[KMGT]iB)")
 
@@ -112,14 +112,24 @@ def _read_limit(text: str) -> tuple[str, int | None]:
         )
     if value in _WORDS:
         return name, _WORDS[value]
+    is_bytes = name.endswith("-bytes")
     match = _AMOUNT.fullmatch(value)
-    if match is None:
+    if match is None or (match[2] and not is_bytes):
+        amount = f"{name}=2GiB" if is_bytes else f"{name}=50000"
         raise Incorrect(
             "limit.malformed",
             f"{value[:80]!r} is no amount for {name}",
-            hint=f"such as {name}=50000, {name}=2GiB, {name}=none or {name}=default",
+            hint=f"such as {amount}, {name}=none or {name}=default",
         )
-    return name, int(match[1]) * _UNITS[match[2]]
+    limit = int(match[1]) * _UNITS[match[2]]
+    if not limit:
+        raise Incorrect(
+            "limit.malformed",
+            f"a limit is 1 or more, so {name} cannot be {value!r}",
+            hint=f"{name}=none for no limit, {name}=1 for the smallest, {name}=default for the"
+            " usual one",
+        )
+    return name, limit
 
 
 def is_over_budget(problem: Problem) -> bool:
