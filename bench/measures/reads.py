@@ -113,7 +113,7 @@ def assert_same(reading: Reading) -> None:
     """A benchmark of two different answers says nothing."""
     for one in reading.inputs[:20]:
         ours, theirs = reading.ours(one), reading.bare(one)
-        found = ours if isinstance(ours, sandbar.Page) else [ours]
+        found: Any = ours if isinstance(ours, sandbar.Page) else [ours]
         expected = theirs if isinstance(theirs, list) else [theirs]
         values = [sorted(map(repr, entity.slots.values())) for entity in found]
         assert values == [sorted(map(repr, doc.values())) for doc in expected], reading.key
