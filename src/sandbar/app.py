@@ -37,6 +37,7 @@ from sandbar.packs import known_endpoints
 _MCP_PATHS = ("/mcp", "/mcp/", "/mcp/sse")
 _HEALTH_S = 1.0  # for which a look at the database is good
 _LOOK_S_MAX = 2.0  # for which anybody waits for one
+_SAYS_WHO = {"Server": "sandbar"}  # so that `sandbar doctor` knows who has the port
 
 
 def make_app(
@@ -109,9 +110,9 @@ class _Health:
         is_silent = look is not None and not look.done()
         found = {"database": "silent"} if is_silent else self._found
         if not any(found.values()):
-            return JSONResponse({"status": "ok"})
+            return JSONResponse({"status": "ok"}, headers=_SAYS_WHO)
         checks = {part: ailment or "ok" for part, ailment in found.items()}
-        return JSONResponse({"status": "ailing", "checks": checks}, 503)
+        return JSONResponse({"status": "ailing", "checks": checks}, 503, _SAYS_WHO)
 
     def _begin_look(self) -> None:
         loop = asyncio.get_running_loop()

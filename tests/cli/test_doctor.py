@@ -98,6 +98,7 @@ def test_a_port_of_its_own_server_is_no_other_program_s(tmp_path: Path) -> None:
             assert "http://0.0.0.0" not in answer.stdout
         run_well_here("key", "mint", "--name", "x", cwd=tmp_path / "other")
         other = run_here("doctor", "--port", port, cwd=tmp_path / "other")
+        assert "sign-in refused" not in running.stop(), "a look is no attempt to sign in"
     assert verdicts(other)["port"] == "warn"
     assert "the Sandbar server of another database" in other.stdout
 

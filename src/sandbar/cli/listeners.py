@@ -13,11 +13,11 @@ _LISTEN = "0A"  # the state, as /proc/net/tcp writes it
 
 
 def is_sandbar(host: str, port: int) -> bool:
-    """Whether it is a Sandbar that listens there: it asks for a key as no other program does."""
+    """Whether it is a Sandbar that listens there: its health says so, be it well or ailing."""
     knock = http.client.HTTPConnection(reached(host), port, timeout=_KNOCK_S)
     try:
-        knock.request("GET", "/mcp", headers={"Host": "localhost"})
-        return 'realm="sandbar-mcp"' in (knock.getresponse().getheader("WWW-Authenticate") or "")
+        knock.request("GET", "/health", headers={"Host": "localhost"})
+        return knock.getresponse().getheader("Server") == "sandbar"
     except (OSError, http.client.HTTPException):
         return False
     finally:
