@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 from pathlib import Path
@@ -158,9 +159,66 @@ def test_rows_of_another_database_of_that_name_are_not_taken_in(tmp_path: Path) 
 def test_a_damaged_file_keeps_nobody_from_the_database(tmp_path: Path) -> None:
     path = str(tmp_path / "d.db")
     SqliteStore(path).close()
-    (tmp_path / "d.db-audit-1").write_bytes(b"\0\0\0\n")
+    (tmp_path / "d.db-audit-1").write_bytes(b"sandbar audit rows 1\n\0\0\0\n")
     SqliteStore(path).close()
-    assert not files_beside(path)
+    assert [file.name for file in files_beside(path)] == ["d.db-audit-1.damaged"]
+
+
+def test_other_files_beside_a_database_are_not_touched(tmp_path: Path) -> None:
+    """Also not another database, whose owner has chosen such a name for it."""
+    path = str(tmp_path / "shop")
+    for name in ("shop-audit-2026", "shop-audit-7", "shop-audit-export.jsonl"):
+        SqliteStore(tmp_path / name).close()
+    (tmp_path / "shop-audit-8").write_bytes(b"nothing of ours\n")
+    before = {file.name for file in tmp_path.iterdir()}
+    SqliteStore(path).close()
+    assert {file.name for file in tmp_path.iterdir()} == before | {"shop"}
+
+
+@pytest.mark.parametrize("is_removed", [True, False])
+def test_no_row_is_kept_in_a_file_that_another_program_took_up(
+    sqlite_place: Place, monkeypatch: pytest.MonkeyPatch, is_removed: bool
+) -> None:
+    """It comes between the making of the file and its lock; the row waits for the table instead."""
+    store, beside = sqlite_place.open(), apsw.Connection(sqlite_place.address)
+    ws = new_workspace(store)
+    beside.execute("BEGIN IMMEDIATE")
+    lock, held = fcntl.flock, list[int]()
+
+    def late(handle: int, how: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        (file,) = files_beside(sqlite_place.address)
+        held.append(os.open(file, os.O_RDWR))
+        lock(held[0], fcntl.LOCK_EX)
+        if is_removed:
+            file.unlink()
+            os.close(held.pop())
+        lock(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    mine = note(ws)
+    assert not store.trail.append_at_once([mine])
+    assert not mine.is_kept
+    beside.execute("COMMIT")
+    beside.close()
+    assert store.trail.append_at_once([mine])
+    assert ids(store, ws) == ["r"]
+    for handle in held:
+        os.close(handle)
+
+
+def test_a_long_queue_is_moved_in_parts(sqlite_place: Place) -> None:
+    """By an event loop, which others wait for."""
+    store, beside = sqlite_place.open(), apsw.Connection(sqlite_place.address)
+    ws = new_workspace(store)
+    beside.execute("BEGIN IMMEDIATE")
+    assert store.trail.append_at_once([note(ws, str(n)) for n in range(600)])
+    beside.execute("COMMIT")
+    beside.close()
+    assert store.trail.append_at_once([note(ws, "last")])
+    assert len(ids(store, ws)) == 257
+    assert store.trail.settled_n(ws) == 601
+    assert len(ids(store, ws)) == 601
 
 
 def test_too_many_rows_aside_have_to_wait_for_the_table(
@@ -189,13 +247,13 @@ def test_a_disk_that_takes_no_row_aside_is_no_loss(
     first, mine = note(ws, "first"), note(ws)
     assert store.trail.append_at_once([first])
     (file,) = files_beside(sqlite_place.address)
-    before, write = file.read_bytes(), os.write
+    before, write = file.read_bytes(), os.pwrite
 
-    def full(handle: int, text: bytes) -> int:
-        write(handle, text[:10])
+    def full(handle: int, text: bytes, at: int) -> int:
+        write(handle, text[:10], at)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "write", full)
+    monkeypatch.setattr(os, "pwrite", full)
     assert not store.trail.append_at_once([mine])
     assert (mine.is_kept, mine.number) == (False, None)
     assert file.read_bytes() == before, "and nothing else"
@@ -211,7 +269,7 @@ def test_a_damaged_line_takes_no_other_along(tmp_path: Path) -> None:
     path = str(tmp_path / "d.db")
     _killed(path)
     (file,) = files_beside(path)
-    file.write_bytes(b"\0\0\0\n" + file.read_bytes() + b"{}\n")
+    file.write_bytes(file.read_bytes() + b"\0\0\0\n{}\n")
     store = SqliteStore(path)
     ws = store.workspace("shop")
     assert ws is not None

@@ -96,6 +96,7 @@ class Adopter:
 
     def look(self) -> bool:
         """Seal what is old, and the same as at the last look. False: there is more to look at."""
+        self._trail.bring_in()  # a run that is judged by its rows must have all of them
         now_s = clock.monotonic_s()
         if now_s >= self._next_walk_s:
             self._next_walk_s = now_s + _WALK_EVERY_S

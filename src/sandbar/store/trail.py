@@ -202,6 +202,9 @@ class Trail(Protocol):
         process's seal. So no two seals follow the same one, and nobody waits for a slow `make`.
         """
 
+    def bring_in(self) -> None:
+        """Have all rows in the table, also those that runs which are over put down elsewhere."""
+
     def checkpoint(self) -> None:
         """Keep the database's log short, if that is anybody's business."""
 

@@ -215,6 +215,9 @@ class PostgresTrail:
             if stored:
                 return made
 
+    def bring_in(self) -> None:
+        """Nothing to do: rows are never anywhere else."""
+
     def checkpoint(self) -> None:
         """Nothing to do: PostgreSQL looks after its log."""
 

@@ -5,6 +5,7 @@ row of a read must be safe before its answer leaves, so without this file every 
 for every writer. A row that stands here survives the death of the process; it is moved into the
 table as soon as that is free, by this run or, if that was killed, by whichever opens the database
 next. Each run has a file of its own and holds it locked, which is how others know that it lives.
+Nothing else beside the database is ever touched: a file is one of these by its name and first line.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import glob
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -20,12 +22,15 @@ import apsw
 import msgspec
 
 from sandbar.faults import log_fault
-from sandbar.store.numbering import Numbers
+from sandbar.store.numbering import Numbers, number_taken, strangers
 from sandbar.store.queries import load_queries
-from sandbar.store.trail import AuditRow
+from sandbar.store.trail import AuditRow, audit_row
 
 ROWS_MAX = 20_000  # then whoever asks has to wait for the table after all
+MOVED_AT_ONCE = 256  # rows, by who must not take long
 _MARK = "-audit-"
+_HEAD = b"sandbar audit rows 1\n"
+_RUN = re.compile(r"\d+")
 _Q = load_queries("sandbar.store.sqlite", "trail.sql")
 
 
@@ -62,6 +67,13 @@ def take_in(connection: apsw.Connection, numbers: Numbers, rows: Sequence[AsideR
             moving.drawn.append((ws, numbers.draw(ws)))
             row = row._replace(run=numbers.run, n=moving.drawn[-1][1])
         connection.execute(_Q.put_audit, (ws, *row))
+        if connection.changes() == 0:
+            found = connection.execute(_Q.rows_of, (ws, row.run, row.n - 1, row.n, 1))
+            if strangers([row], map(audit_row, found)):
+                number_taken()  # which the log has then
+                moving.drawn.append((ws, numbers.draw(ws)))
+                again = row._replace(run=numbers.run, n=moving.drawn[-1][1])
+                connection.execute(_Q.put_audit, (ws, *again))
     return moving
 
 
@@ -83,22 +95,33 @@ class Aside:
         try:
             if self._handle is None:
                 self._handle = _claimed(self._path)
-            if os.write(self._handle, text) != len(text):
-                raise OSError("the disk took only a part")
+            if self._handle is None or not self._is_written(self._handle, text):
+                return False
         except OSError:
-            self._cut_off(self._bytes)  # half a line, so that the next begins where a line begins
             return False
         self._rows += len(rows)
         self._bytes += len(text)
         self.waiting.extend(rows)
         return True
 
+    def _is_written(self, handle: int, text: bytes) -> bool:
+        """Write after what is there; half of it is cut off again, and is nothing."""
+        whole = text if self._bytes else _HEAD + text
+        try:
+            if os.pwrite(handle, whole, self._bytes) == len(whole):
+                self._bytes += len(whole) - len(text)
+                return True
+        except OSError:
+            pass  # a full disk: who asked is told so by the table
+        os.ftruncate(handle, self._bytes)
+        return False
+
     def moved(self, count: int) -> None:
         """The first rows that wait are in the table now."""
         del self.waiting[:count]
-        if not self.waiting:
+        if not self.waiting and self._handle is not None:
+            os.ftruncate(self._handle, 0)
             self._rows = self._bytes = 0
-            self._cut_off(0)
 
     def close(self) -> None:
         """Let go of the file; with nothing in it, it is removed."""
@@ -109,15 +132,29 @@ class Aside:
         os.close(self._handle)
         self._handle = None
 
-    def _cut_off(self, length: int) -> None:
-        if self._handle is not None:
-            os.ftruncate(self._handle, length)
+
+def _claimed(path: str) -> int | None:
+    """A new file that is locked before others can find it by its name; None: it was found."""
+    handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _bears_name(handle, path):
+            return handle
+    except BlockingIOError:
+        pass  # another program looks in at it, and takes it for one that was left
+    except BaseException:
+        os.close(handle)
+        raise
+    os.close(handle)
+    return None
 
 
-def _claimed(path: str) -> int:
-    handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    fcntl.flock(handle, fcntl.LOCK_EX)  # whoever looks in at it this instant lets go at once
-    return handle
+def _bears_name(handle: int, path: str | Path) -> bool:
+    """Whether the name still leads to this very file."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
 class Left:
@@ -126,22 +163,31 @@ class Left:
     def __init__(self, path: Path, handle: int) -> None:
         self._path = path
         self._handle = handle
+        self._damage: msgspec.MsgspecError | None = None
+
+    def is_ours(self) -> bool:
+        """Whether it is what its name says, and still there."""
+        head = os.pread(self._handle, len(_HEAD), 0)
+        return _bears_name(self._handle, self._path) and _HEAD.startswith(head)
 
     def rows(self) -> list[AsideRow]:
         """What it holds; a line that a kill cut short was never acknowledged."""
-        rows, damaged = [], None
-        for line in self._path.read_bytes().split(b"\n")[:-1]:
+        rows: list[AsideRow] = []
+        for line in self._path.read_bytes().removeprefix(_HEAD).split(b"\n")[:-1]:
             try:
                 rows.append(msgspec.json.decode(line, type=AsideRow))
             except msgspec.MsgspecError as error:
-                damaged = error  # a power cut may have left anything here: docs/audit.md
-        if damaged is not None:
-            log_fault("audit.aside-damaged", damaged)
+                # A power cut may have left anything here: docs/audit.md.
+                self._damage = error
         return rows
 
     def remove(self) -> None:
-        """Its rows are in the table."""
-        os.unlink(self._path)
+        """Its rows are in the table; a damaged file is kept under another name, for people."""
+        if self._damage is None:
+            os.unlink(self._path)
+            return
+        log_fault("audit.aside-damaged", self._damage)
+        self._path.rename(self._path.with_name(f"{self._path.name}.damaged"))
 
     def close(self) -> None:
         """Let go of it."""
@@ -152,6 +198,8 @@ def left_by_others(database: str) -> Iterator[Left]:
     """The files of runs that are over, one after the other."""
     whole = Path(database)
     for path in sorted(whole.parent.glob(f"{glob.escape(whole.name)}{_MARK}*")):
+        if _RUN.fullmatch(path.name.removeprefix(f"{whole.name}{_MARK}")) is None:
+            continue  # of somebody else, who has chosen such a name
         try:
             handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -161,7 +209,7 @@ def left_by_others(database: str) -> Iterator[Left]:
         left = Left(path, handle)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.exists(path):
+            if left.is_ours():
                 yield left
         except BlockingIOError:
             continue  # its run lives

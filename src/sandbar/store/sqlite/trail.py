@@ -22,6 +22,7 @@ from sandbar.store.numbering import Numbers, NumberTaken, Outcome, number_taken,
 from sandbar.store.plan import Plan
 from sandbar.store.queries import load_queries
 from sandbar.store.sqlite.aside import (
+    MOVED_AT_ONCE,
     NOTHING_MOVES,
     Aside,
     AsideRow,
@@ -231,7 +232,7 @@ class SqliteTrail:
         if not self._aside.waiting:
             return NOTHING_MOVES
         with self._aside_lock:
-            rows = list(self._aside.waiting)
+            rows = self._aside.waiting[:MOVED_AT_ONCE]
         return take_in(connection, self._numbers, rows)
 
     def _have_moved(self, moving: Moving) -> None:
@@ -244,7 +245,7 @@ class SqliteTrail:
     def bring_in(self) -> None:
         """Move what waits aside into the table: our own rows, and those of runs that are over."""
         self._refuse_wrong_place()
-        if self._aside.waiting:
+        while self._aside.waiting:
             with self._lock:
                 self._put((), begin_writing)
         for left in left_by_others(self._file.path):
@@ -292,7 +293,6 @@ class SqliteTrail:
 
     def run_ends(self, ws: int, *, after: int, limit: int) -> list[RunEnd]:
         """The next runs that have rows, and how far each has got."""
-        self.bring_in()  # a run that is judged by its rows must have all of them
         found = self._all_rows(_Q.run_ends, {"ws": ws, "after": after, "limit": limit})
         return [RunEnd(*columns) for columns in found]
 
