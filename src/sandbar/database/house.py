@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 from sandbar.access import Caller, Guarded, ProcessGuard, effects_guard, give_leads, local_caller
@@ -69,12 +68,9 @@ class Database(Calls):
     def __enter__(self) -> Database:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, Problem):
+            error.settle()  # while the database can still be asked what was meant
         self.close()
 
     def close(self) -> None:
@@ -360,8 +356,7 @@ class Database(Calls):
         self, entity: Any, *, reason: str | None = None, mode: PurgeMode = "refuse"
     ) -> Purged:
         """Erase every version of an entity; its history only says that it was purged."""
-        caller = local_caller(self.workspace_name, self._principal)
-        return self.guarded(caller).purge(entity, reason=reason, mode=mode)
+        return self._guarded_here().purge(entity, reason=reason, mode=mode)
 
     def transact(
         self,
@@ -389,7 +384,11 @@ class Database(Calls):
 
     def _give_leads(self, problem: Problem) -> None:
         """Let a refusal say what was probably meant: whoever holds the file is shown all of it."""
-        give_leads(self.guarded(local_caller(self.workspace_name, self._principal)), problem)
+        if not self._workspace.former_names.is_inside:  # where there is no past
+            problem.better_when_read(lambda: give_leads(self._guarded_here(), problem))
+
+    def _guarded_here(self) -> Guarded:
+        return self.guarded(local_caller(self.workspace_name, self._principal))
 
     def run(self, work: Callable[[], T], *, reason: str | None = None) -> T:
         """Run a function as one transaction: every call that it makes to this database joins in.
