@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 from sandbar.access.callers import Caller
 from sandbar.access.metamodel import NAMESPACE
-from sandbar.access.processes import ProcessGuard
+from sandbar.access.processes import HouseGuard
 from sandbar.access.protected import is_protected, refuse_protected
 from sandbar.access.rights import rights_of_role
 from sandbar.access.scope import Reach, is_within, reach_of, refuse_outside
@@ -65,7 +65,7 @@ class RightsGuard:
             raise refuse_protected()
 
     def admit_reference(self, slot: str, range: frozenset[str], kinds: frozenset[str]) -> None:
-        """Any that another guard admits."""
+        """Any: what may refer to accounts is the same for all, and `HouseGuard` knows it."""
 
     def touch(self, touched: Touched) -> None:
         """Whether this change may be made."""
@@ -151,4 +151,4 @@ def effects_guard(workspace: str) -> Guard:
     return _EFFECTS
 
 
-_EFFECTS = ProcessGuard(RightsGuard(reach_of(rights_of_role("writer"), "entity", "entity")))
+_EFFECTS = HouseGuard(RightsGuard(reach_of(rights_of_role("writer"), "entity", "entity")))

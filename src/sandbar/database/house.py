@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sandbar.access import Caller, Guarded, ProcessGuard, effects_guard, give_leads, local_caller
+from sandbar.access import Caller, Guarded, HouseGuard, effects_guard, give_leads, local_caller
 from sandbar.database.calling import call_activity
 from sandbar.database.calls import Calls
 from sandbar.database.family import Family
@@ -39,7 +39,7 @@ from sandbar.workflow import CALL, Workflows
 
 T = TypeVar("T")
 
-_PROCESSES = ProcessGuard(None)  # even whoever owns the file would break them by hand
+_HOUSE_RULES = HouseGuard(None)  # they hold even for the owner of the file
 
 
 class Database(Calls):
@@ -376,7 +376,7 @@ class Database(Calls):
                 principal=self._principal,
                 reason=reason,
                 idempotency_key=idempotency_key,
-                guard=_PROCESSES,
+                guard=_HOUSE_RULES,
             )
         except Problem as problem:
             self._give_leads(problem)
