@@ -12,6 +12,7 @@ Programmer errors are assertions, never Problems.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 
@@ -49,14 +50,32 @@ class Problem(Exception):
             self._hint = _fit_to_show(hint)
         else:
             self.late_hint = hint
-        self.data: dict[str, Any] = _fit_to_show(data or {})
+        self._data: dict[str, Any] = _fit_to_show(data or {})
+        self._better: Callable[[], None] | None = None
 
     @property
     def hint(self) -> str | None:
         """What to try next."""
+        self.settle()
         if self._hint is None and self.late_hint is not None:
             self._hint = _fit_to_show(self.late_hint())
         return self._hint
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Details, as plain JSON."""
+        self.settle()
+        return self._data
+
+    def better_when_read(self, better: Callable[[], None]) -> None:
+        """Let `better` improve the hint and the data, once, if somebody reads one of them."""
+        self._better = better
+
+    def settle(self) -> None:
+        """Find now what is otherwise found when it is read."""
+        better, self._better = self._better, None
+        if better is not None:
+            better()
 
     def advise(self, hint: str) -> None:
         """Say better what to try next: who asks is known by now, and what they are shown."""

@@ -19,7 +19,8 @@ from sandbar.errors import Incorrect
 T = TypeVar("T")
 
 MAX_BYTES = 255  # an ident must fit an index key whole
-# What is named in these is the house's, or is kept from everybody but admins.
+# What is named in these is the house's, or is kept from everybody but admins, who alone give such
+# names; `sandbar` is the exception: whoever writes may use it, but no name that looks like it.
 RESERVED = ("auth", "db", "dt", "pack", "prompt", "sandbar", "workflow")
 
 _NAME = r"[\w*!?$%&=<>.+\-'#]+"
@@ -46,8 +47,7 @@ def parse_keyword(text: str) -> str:
 def new_ident(text: str) -> str:
     """The same for a name that somebody gives; refuses one that passes for a reserved one."""
     ident = parse_ident(text)
-    namespace = ident.partition("/")[0].partition(".")[0]
-    meant = None if namespace in RESERVED else _looks_like(namespace)
+    meant = _looks_like(ident.partition("/")[0])
     if meant is not None:
         raise Incorrect(
             "ident.look-alike",
@@ -55,6 +55,11 @@ def new_ident(text: str) -> str:
             hint=f"choose another namespace, or write {meant} in ASCII if you mean it",
         )
     return ident
+
+
+def namespace(name: str) -> str:
+    """The first part of a name: `auth` of `auth.role/admin`."""
+    return name.removeprefix(":").partition("/")[0].partition(".")[0]
 
 
 def composed(name: str) -> str:
@@ -120,7 +125,7 @@ def _parse(text: object, grammar: re.Pattern[str], hint: str) -> str:
     if not isinstance(text, str):
         raise Incorrect("keyword.malformed", "a keyword is text", hint=hint)
     name = text.removeprefix(":")
-    if grammar is _IDENT:
+    if grammar is _IDENT and not name.isascii():
         name = composed(name)
     if len(name.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise Incorrect("keyword.too-long", f"a keyword has at most {MAX_BYTES} bytes", hint=hint)
@@ -159,11 +164,12 @@ _TAKEN_FOR = {
 
 
 @lru_cache(maxsize=4096)
-def _looks_like(namespace: str) -> str | None:
-    """The reserved namespace that this one can be taken for."""
-    if len(namespace) > 4 * max(map(len, RESERVED)):  # marks and all
+def _looks_like(spaces: str) -> str | None:
+    """The reserved namespace that the first of these can be taken for, unless it is one."""
+    first = namespace(spaces)
+    if first in RESERVED or len(first) > 4 * max(map(len, RESERVED)):  # marks and all
         return None
-    folded = normalize("NFKD", normalize("NFKC", namespace).casefold())
+    folded = normalize("NFKD", normalize("NFKC", first).casefold())
     letters = [letter for letter in folded if category(letter) not in _MARKS]
     return next((name for name in RESERVED if _is_taken_for(letters, name)), None)
 

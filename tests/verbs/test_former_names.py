@@ -310,3 +310,26 @@ def test_a_slot_that_becomes_required_is_filled_by_a_migrate(call: Call) -> None
     call("entity.transact", {"operations": [require, json.loads(found[0])]})
     ann = call("entity.find", {"entity": "person/ann"})["entity"]
     assert ann["slots"]["person/given-name"] == "unknown"
+
+
+def test_a_caught_refusal_looks_nothing_up_and_one_that_is_told_does_before_the_end(
+    zorp: sandbar.Database, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename(call, "zorp/plan-launch", "zorp/launch-plan")
+    names, asked = zorp.workspace.former_names, list[Any]()
+    holder = names.holder
+
+    def noted(given: Any) -> Any:
+        asked.append(given)
+        return holder(given)
+
+    monkeypatch.setattr(names, "holder", noted)
+    with pytest.raises(NotFound) as caught:
+        zorp.get("zorp/plan-launch")
+    assert not asked
+    assert led(caught.value) == {"zorp/plan-launch": "zorp/launch-plan"}
+    assert caught.value.data == {"entity": "zorp/plan-launch"}
+    assert asked == ["zorp/plan-launch"]
+    with pytest.raises(NotFound) as uncaught, zorp:
+        zorp.get("zorp/plan-launch")
+    assert led(uncaught.value) == {"zorp/plan-launch": "zorp/launch-plan"}

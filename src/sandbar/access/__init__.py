@@ -21,7 +21,7 @@ from sandbar.access.keys import KEY_PREFIX
 from sandbar.access.leads import add_leads, give_leads, lead_to
 from sandbar.access.metamodel import install_access
 from sandbar.access.principals import find_owner, is_known_name, short_name
-from sandbar.access.processes import ProcessGuard, kept_classes
+from sandbar.access.processes import HouseGuard, kept_classes
 from sandbar.access.protected import is_protected, protected_classes, protected_roots
 from sandbar.access.rights import Grant, Rights
 from sandbar.access.scope import refuse_outside
@@ -51,13 +51,13 @@ __all__ = [
     "Caller",
     "Grant",
     "Guarded",
+    "HouseGuard",
     "Houses",
     "Key",
     "Limit",
     "Minted",
     "Neighbours",
     "NewAccount",
-    "ProcessGuard",
     "Rights",
     "Role",
     "User",

@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterable
 
 from sandbar.access.callers import Caller
 from sandbar.access.metamodel import NAMESPACE
-from sandbar.access.processes import ProcessGuard
-from sandbar.access.protected import is_protected, namespace, refuse_protected
+from sandbar.access.processes import HouseGuard
+from sandbar.access.protected import is_protected, refuse_protected
 from sandbar.access.rights import rights_of_role
 from sandbar.access.scope import Reach, is_within, reach_of, refuse_outside
 from sandbar.errors import Forbidden
+from sandbar.keywords import RESERVED, namespace
 from sandbar.model import Guard, Introspection, Touched
 
 # The record of a pack switches on its code and instructs every agent; a prompt is obeyed by those
 # who choose it.
 _SPEAKING = {"pack": "packs are loaded and changed", "prompt": "prompts are made and changed"}
-_RESERVED = frozenset(
-    {NAMESPACE, *_SPEAKING, "workflow", "dt", "db"}
-)  # and what is below them, such as db.type
+_RESERVED = frozenset(RESERVED) - {"sandbar"}  # and what is below them, such as db.type
+_RESERVED_WORKFLOWS = _RESERVED | {"task", "validation"}
 
 
 class RightsGuard:
@@ -65,7 +65,7 @@ class RightsGuard:
             raise refuse_protected()
 
     def admit_reference(self, slot: str, range: frozenset[str], kinds: frozenset[str]) -> None:
-        """Any that another guard admits."""
+        """Any: what may refer to accounts is the same for all, and `HouseGuard` knows it."""
 
     def touch(self, touched: Touched) -> None:
         """Whether this change may be made."""
@@ -109,12 +109,10 @@ def refuse_writing() -> Forbidden:
 
 def speaking_classes(schema: Introspection) -> frozenset[str]:
     """The classes of which every agent is told what their instances say."""
-    return schema.derived("access.speaking", lambda: _speaking_classes(schema))
-
-
-def _speaking_classes(schema: Introspection) -> frozenset[str]:
-    roots = frozenset(name for name in schema.classes() if namespace(name) in _SPEAKING)
-    return roots.union(name for root in roots for name in schema.subclasses(root))
+    return schema.derived(
+        "access.speaking",
+        lambda: schema.below(name for name in schema.classes() if namespace(name) in _SPEAKING),
+    )
 
 
 def _speaks(kinds: Iterable[str]) -> str | None:
@@ -130,7 +128,7 @@ def refuse_reserved_workflow(caller: Caller, name: str, is_of_pack: Callable[[st
     """
     if caller.may("admin"):
         return
-    if namespace(name) in _RESERVED | {"task", "validation"}:
+    if namespace(name) in _RESERVED_WORKFLOWS:
         raise _admins_only(f"the name {name[:80]} is reserved")
     if is_of_pack(name):
         raise _admins_only(f"{name[:80]} is a pack's workflow: only admins define it anew")
@@ -153,4 +151,4 @@ def effects_guard(workspace: str) -> Guard:
     return _EFFECTS
 
 
-_EFFECTS = ProcessGuard(RightsGuard(reach_of(rights_of_role("writer"), "entity", "entity")))
+_EFFECTS = HouseGuard(RightsGuard(reach_of(rights_of_role("writer"), "entity", "entity")))

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from sandbar.access.callers import Access, Caller
 from sandbar.access.guard import RightsGuard, refuse_writing, speaking_classes
-from sandbar.access.processes import ProcessGuard, refuse_purge
+from sandbar.access.processes import HouseGuard, refuse_purge
 from sandbar.access.protected import protected_classes
 from sandbar.access.rights import rights_of_role
 from sandbar.access.scope import classes_within, reach_of
@@ -51,7 +51,7 @@ class Guarded:
         self._reach = reach_of(caller.rights, group, verb or group)
         # An admin of everything is kept from nothing; whoever is limited in any way is none.
         self._guard = None if caller.may("admin") else RightsGuard(self._reach)
-        self._write_guard = ProcessGuard(self._guard)
+        self._write_guard = HouseGuard(self._guard)
         self._sight = Sight(workspace, self._reach, is_full=self._guard is None)
 
     def schema(self, as_of: Moment | None = None) -> Introspection:
@@ -240,7 +240,7 @@ class Guarded:
             writers = reach_of(rights_of_role("writer"), "entity", "entity")
             scopes = self._sight.scopes
             guard = RightsGuard(writers._replace(read=scopes, write=scopes))
-        return self._workspace.trial(operations, guard=ProcessGuard(guard))
+        return self._workspace.trial(operations, guard=HouseGuard(guard))
 
     def instance_count(self, class_: Any) -> int:
         """How many instances of a class the caller is shown, by the index alone."""

@@ -12,7 +12,15 @@ from typing import Any
 
 from sandbar.access.guarded import Guarded
 from sandbar.errors import Problem
-from sandbar.model import SUGGESTIONS_MAX, Entity, Former, Introspection, Suggestion, typed
+from sandbar.model import (
+    SUGGESTIONS_MAX,
+    Entity,
+    Former,
+    Introspection,
+    Suggestion,
+    called_now,
+    typed,
+)
 
 _NAMED_MAX = 100  # characters of a name that is looked up
 _CANDIDATES_MAX = 3
@@ -97,8 +105,7 @@ def lead_to(db: Guarded, given: Any, former: Former) -> str:
     now = former.id if former.ident is None else former.ident
     if former.is_living:
         is_ident = isinstance(given, str)
-        said = f"{name} is called {now} now" if is_ident else f"{now} had {name} before"
-        return f"{said}: use {now}"
+        return called_now(name, now) if is_ident else f"{now} had {name} before: use {now}"
     tells = f"entity.history {typed({'entity': former.id})} tells what it was"
     if former.ident not in (None, given) and db.has(former.ident):
         return f"{name} was deleted, and its last name, {now}, belongs to another by now; {tells}"

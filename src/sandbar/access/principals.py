@@ -23,7 +23,7 @@ from sandbar.access.metamodel import (
 from sandbar.access.rights import Role
 from sandbar.errors import Conflict, Incorrect, NotFound
 from sandbar.keywords import composed, parse_keyword, spellings
-from sandbar.model import Entity, Workspace, did_you_mean
+from sandbar.model import Entity, Workspace, called_now, did_you_mean
 
 LOCAL = "local"  # whoever works on the database itself, as history names them
 _SERVICES = "service"
@@ -159,7 +159,7 @@ def _renamed_role(workspace: Workspace, name: str) -> str | None:
     if former is None or not former.is_living:
         return None
     now = workspace.get(former.id).get(ROLE_NAME)
-    return now and f"{name} is called {now} now: use {now}"
+    return now and called_now(name, now)
 
 
 def each_of(workspace: Workspace, class_: str, where: Any = None) -> Iterator[Entity]:

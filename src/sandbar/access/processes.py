@@ -38,8 +38,8 @@ def refuse_purge(kinds: frozenset[str]) -> None:
         )
 
 
-class ProcessGuard:
-    """Refuses what generic verbs may not change; asks the guard of a role besides."""
+class HouseGuard:
+    """Refuses what no writer may do by generic verbs; asks the guard of a role besides."""
 
     def __init__(self, role_guard: Guard | None) -> None:
         self._role_guard = role_guard

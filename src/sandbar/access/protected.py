@@ -11,6 +11,7 @@ from typing import Any
 
 from sandbar.access.metamodel import NAMESPACE
 from sandbar.errors import Forbidden, NotFound
+from sandbar.keywords import namespace
 from sandbar.model import Introspection
 
 _BEGINNINGS = (NAMESPACE, f":{NAMESPACE}")
@@ -18,11 +19,6 @@ _IDENT = "db/ident"
 _REF = "db.type/ref"
 _CONNECTIVES = ("and", "or", "not")
 _NAMING = ("slots", "set", "add", "remove", "fill", "clear", "rename")  # members of operations
-
-
-def namespace(name: str) -> str:
-    """The first part of a name: `auth` of `auth.role/admin`."""
-    return name.removeprefix(":").partition("/")[0].partition(".")[0]
 
 
 def is_protected(name: object) -> bool:

@@ -121,10 +121,6 @@ class Journal:
         """Seal every second what is new, and what dead runs left."""
         self._sealer.start()
 
-    def is_well(self) -> bool:
-        """Whether what was to be sealed lately has been."""
-        return self._sealer.ailment() is None
-
     def ailments(self, ws: int) -> dict[str, str | None]:
         """By part, what ails it: for checks of the server's health; takes a look at the database.
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
-from sandbar.access import Caller, Guarded, ProcessGuard, effects_guard, give_leads, local_caller
+from sandbar.access import Caller, Guarded, HouseGuard, effects_guard, give_leads, local_caller
 from sandbar.database.calling import call_activity
 from sandbar.database.calls import Calls
 from sandbar.database.family import Family
@@ -40,7 +39,7 @@ from sandbar.workflow import CALL, Workflows
 
 T = TypeVar("T")
 
-_PROCESSES = ProcessGuard(None)  # even whoever owns the file would break them by hand
+_HOUSE_RULES = HouseGuard(None)  # they hold even for the owner of the file
 
 
 class Database(Calls):
@@ -69,12 +68,9 @@ class Database(Calls):
     def __enter__(self) -> Database:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, Problem):
+            error.settle()  # while the database can still be asked what was meant
         self.close()
 
     def close(self) -> None:
@@ -360,8 +356,7 @@ class Database(Calls):
         self, entity: Any, *, reason: str | None = None, mode: PurgeMode = "refuse"
     ) -> Purged:
         """Erase every version of an entity; its history only says that it was purged."""
-        caller = local_caller(self.workspace_name, self._principal)
-        return self.guarded(caller).purge(entity, reason=reason, mode=mode)
+        return self._guarded_here().purge(entity, reason=reason, mode=mode)
 
     def transact(
         self,
@@ -381,7 +376,7 @@ class Database(Calls):
                 principal=self._principal,
                 reason=reason,
                 idempotency_key=idempotency_key,
-                guard=_PROCESSES,
+                guard=_HOUSE_RULES,
             )
         except Problem as problem:
             self._give_leads(problem)
@@ -389,7 +384,11 @@ class Database(Calls):
 
     def _give_leads(self, problem: Problem) -> None:
         """Let a refusal say what was probably meant: whoever holds the file is shown all of it."""
-        give_leads(self.guarded(local_caller(self.workspace_name, self._principal)), problem)
+        if not self._workspace.former_names.is_inside:  # where there is no past
+            problem.better_when_read(lambda: give_leads(self._guarded_here(), problem))
+
+    def _guarded_here(self) -> Guarded:
+        return self.guarded(local_caller(self.workspace_name, self._principal))
 
     def run(self, work: Callable[[], T], *, reason: str | None = None) -> T:
         """Run a function as one transaction: every call that it makes to this database joins in.

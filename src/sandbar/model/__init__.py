@@ -28,6 +28,7 @@ from sandbar.model.findings import (
     Finding,
     Findings,
     Suggestion,
+    called_now,
     did_you_mean,
 )
 from sandbar.model.former import Former
@@ -132,6 +133,7 @@ __all__ = [
     "Workspace",
     "Written",
     "accompanied",
+    "called_now",
     "compile_expression",
     "compile_pattern",
     "definition_operations",

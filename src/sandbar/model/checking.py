@@ -35,13 +35,15 @@ def check_drafts(unit: Unit, ids: Iterable[int]) -> list[tuple[int, Finding]]:
     """Everything that is wrong with these drafts, each with the draft's id."""
     findings: list[tuple[int, Finding]] = []
     drafts, class_of_id = unit.drafts, unit.schema.class_of_id
+    definitions = () if unit.guard is None else unit.schema.property_kinds
     takers: Takers = {}
     for id in sorted(ids):
         check_patience()
         draft = drafts[id]
         cls = class_of_id(draft.class_id)
         if draft.doc is not None and cls is not None:
-            _admit_default(unit, draft)
+            if draft.class_id in definitions:
+                _admit_default(unit, draft)
             wrong = _check(unit, draft, cls, draft.doc, takers)
             if wrong:
                 findings += [(id, found) for found in wrong]
@@ -124,8 +126,6 @@ def check_target(unit: Unit, property: Property, id: int) -> Finding | None:
 
 def _admit_default(unit: Unit, draft: Draft) -> None:
     """A default refers to an entity as a slot does."""
-    if unit.guard is None or draft.class_id not in unit.schema.property_kinds:
-        return
     property = unit.schema.property_by_id(draft.id)
     for target in property.default_targets:
         class_id = unit.class_id_of(target) if type(target) is int else None

@@ -207,6 +207,11 @@ def did_you_mean(name: object, candidates: Iterable[str]) -> str | None:
     return f"did you mean {' or '.join(map(_told, near))}?" if near and is_misspelt else None
 
 
+def called_now(before: object, now: object) -> str:
+    """A hint that says what something is called which had another name before."""
+    return f"{before} is called {now} now: use {now}"
+
+
 def _told(name: str) -> str:
     """A name inside of a question: whose last character is a question mark, in quotes."""
     return f"'{name}'" if name.endswith("?") else name

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from sandbar.model.documents import Doc, write_doc
 from sandbar.model.drafts import Draft
-from sandbar.model.schema import Class
+from sandbar.model.schema import Class, Schema
 from sandbar.model.words import entity_words
 from sandbar.store.pieces import Change, Pair
+
+_ACTIVE = "workflow/active?"  # what a process holds until it has ended
 
 
 def creation_of(draft: Draft, cls: Class) -> Change:
@@ -27,6 +29,14 @@ def change_of(draft: Draft, before: Class, after: Class) -> Change:
         return Change(draft.id, after.id, None, begun, ended)
     words = entity_words(after, draft.doc) if _says_other(draft, before, after) else None
     return Change(draft.id, after.id, write_doc(draft.doc), begun, ended, words)
+
+
+def active_key(schema: Schema) -> str:
+    """Where the document of a process says that it has not ended."""
+    known: str | None = schema.derived.get(_ACTIVE)
+    if known is None:
+        known = schema.derived[_ACTIVE] = str(schema.id_named(_ACTIVE))
+    return known
 
 
 def _says_other(draft: Draft, before: Class, after: Class) -> bool:

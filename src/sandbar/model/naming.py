@@ -78,9 +78,8 @@ def as_keys(
     The value of a slot that refers to another entity names that one, for somebody to `find`.
     """
     if isinstance(given, str):
-        ident = schema.property_by_id(core.IDENT)
-        named_ident(schema, given)
-        return ident, [_KEYWORD.index_key(spelled) for spelled in spellings(given)]
+        by, ident = schema.property_by_id(core.IDENT), named_ident(schema, given)
+        return by, [_KEYWORD.index_key(ident)] if given.isascii() else _keys_of(given)
     if isinstance(given, dict) and len(given) == 1:
         name, value = next(iter(given.items()))
         property = looked_up_by(schema, name, value)
@@ -141,7 +140,11 @@ def lookup_keys(property: Property, given: Any, stored: Any) -> list[bytes]:
         raise Incorrect("reference.malformed", "look up by one value", hint="give a single value")
     if property.id != core.IDENT or not isinstance(given, str):
         return keys
-    return [_KEYWORD.index_key(spelled) for spelled in spellings(given)]
+    return _keys_of(given)
+
+
+def _keys_of(ident: str) -> list[bytes]:
+    return [_KEYWORD.index_key(spelled) for spelled in spellings(ident)]
 
 
 def resolve(finder: Finder, schema: Schema, given: Any, as_of: int | None) -> int:

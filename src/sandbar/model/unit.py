@@ -24,7 +24,7 @@ from sandbar.model.documents import Doc
 from sandbar.model.drafts import Draft, Hashed, Misfits, SecretNotHashed
 from sandbar.model.forms import Forms, changed_forms, drop, reform
 from sandbar.model.guarding import Guard, ask
-from sandbar.model.handover import change_of, creation_of
+from sandbar.model.handover import active_key, change_of, creation_of
 from sandbar.model.holdings import Holdings
 from sandbar.model.naming import (
     ident_keys,
@@ -46,7 +46,7 @@ from sandbar.store.wanted import Wanted
 REF = VALUE_TYPES["db.type/ref"]
 KEYWORD = VALUE_TYPES["db.type/keyword"]
 
-_ACTIVE = "workflow/active?"  # what a process holds until it has ended
+_EMPTY: Doc = {}
 _ABSENT: tuple[Doc | None, Misfits | None] = ({}, None)  # no draft; compared by identity
 
 
@@ -179,10 +179,12 @@ class Unit:
         return found
 
     def bearer(self, ident: str) -> int | None:
-        """The living entity of that name, in whichever spelling."""
+        """The living entity of that name, in whichever spelling; it has no colon before it."""
         property = self.schema.property_by_id(core.IDENT)
-        keys = (KEYWORD.index_key(spelled) for spelled in spellings(ident))
-        return next((id for key in keys for id in self.holders(property, key)), None)
+        for spelled in (ident,) if ident.isascii() else spellings(ident):
+            if found := self.holders(property, KEYWORD.index_key(spelled)):
+                return found[0]
+        return None
 
     def _resolve_lookup(self, slot: Any, value: Any, referring: Property | None) -> int:
         property = looked_up_by(self.schema, slot, value, referring)
@@ -380,12 +382,12 @@ class Unit:
         """Hand the net changes to the transaction, one per entity; returns those that have any."""
         changed = [draft for draft in self.drafts.values() if draft.is_changed()]
         self.ask_guard()
-        active = self.schema.id_named(_ACTIVE)
+        active = active_key(self.schema)
         for draft in changed:
             self._plan(draft)
-            if active is not None:
-                was, is_now = (draft.old or {}).get(str(active)), (draft.doc or {}).get(str(active))
-                self.tx.tally.processes += bool(is_now) - bool(was)
+            old, doc = draft.old or _EMPTY, draft.doc or _EMPTY
+            if active in doc or active in old:
+                self.tx.tally.processes += bool(doc.get(active)) - bool(old.get(active))
         return changed
 
     def _plan(self, draft: Draft) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from sandbar.access import Guarded
 from sandbar.errors import Incorrect, NotFound, Problem
-from sandbar.model import Entity, Suggestion, Workspace
+from sandbar.model import Entity, Suggestion, Workspace, called_now
 from sandbar.packs.coded import PackCode, PromptMessages
 from sandbar.packs.messages import PromptArgument, check_messages, fill, parsed_arguments
 from sandbar.packs.records import PROMPT, Readable, instances
@@ -112,7 +112,7 @@ def _renamed(db: Readable, name: str, named: Mapping[str, Entity]) -> str | None
         former = db.former(ident)
         now = (one for one, entity in named.items() if former and entity.entity_id == former.id)
         if (found := next(now, None)) is not None:
-            return f"{name} is called {found} now: use {found}"
+            return called_now(name, found)
     return None
 
 

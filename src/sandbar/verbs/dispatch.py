@@ -14,7 +14,7 @@ from sandbar.access import Access, give_leads
 from sandbar.audit import accompanied, nameable
 from sandbar.errors import Fault, Forbidden, Incorrect, NotFound, Problem, TooMany
 from sandbar.faults import log_fault
-from sandbar.model import did_you_mean
+from sandbar.model import called_now, did_you_mean
 from sandbar.verbs.base.writing import Created, create_entity, with_entity
 from sandbar.verbs.catalogue import PREFIX, Ready, Verb
 from sandbar.verbs.class_tools import (
@@ -190,4 +190,4 @@ def _renamed_tool(context: Context, name: str) -> str | None:
         return None
     now = spelled_like(name, former.ident)
     is_tool = class_of_tool(context.db.schema(), now) == former.ident
-    return f"{name[:_SHOWN_MAX]} is called {now} now: use {now}" if is_tool else None
+    return called_now(name[:_SHOWN_MAX], now) if is_tool else None

@@ -172,14 +172,16 @@ class Job(AnyJob):
                 try:
                     return work()
                 except TooMany as problem:
-                    wait_s = problem.data.get("wait-s")
-                    if wait_s is None or not is_over_budget(problem):
+                    if "wait-s" not in problem.data or not is_over_budget(problem):
                         raise
+                    full: TooMany | None = problem
                 if not is_waiting:
                     is_waiting = True
                     budgets.note_waiting(id, self._token, is_waiting=True)
-                self._patience.check()
-                clock.pause_s(min(wait_s, _LOOK_EVERY_S))
+                while full is not None:  # looking is cheaper than a write that is refused
+                    self._patience.check()
+                    clock.pause_s(min(full.data["wait-s"], _LOOK_EVERY_S))
+                    full = budgets.background_full()
         finally:
             if is_waiting:
                 budgets.note_waiting(id, self._token, is_waiting=False)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from unicodedata import normalize
 
 from sandbar.codecs import OWN_NAMESPACES, derived_ident, ident_for_path
-from sandbar.keywords import looks_like_ident
+from sandbar.keywords import looks_like_ident, namespace
 from sandbar.model import Introspection
 from sandbar.packs.memory.naming import Idents, digest_of
 from sandbar.packs.memory.note_text import NOTE_SUFFIXES
@@ -86,7 +86,7 @@ class Vault:
     def _may_state(self, given: str) -> bool:
         """Whether a note may be called so: not as what is no note, nor as another note."""
         ident = given.removeprefix(":")
-        space = ident.partition("/")[0].partition(".")[0]
+        space = namespace(ident)
         is_free = space not in OWN_NAMESPACES or space == _HOME
         is_known = ident in self._definitions or self._idents.key_of(ident) is not None
         return looks_like_ident(ident) and is_free and not is_known
