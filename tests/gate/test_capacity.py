@@ -153,6 +153,15 @@ def test_many_keys_of_one_workspace_do_not_take_all() -> None:
     crowd.serve([other], key=99, workspace=2)
 
 
+def test_several_greedy_workspaces_leave_something_to_the_next() -> None:
+    crowd = Crowd()
+    for workspace in (2, 3, 4):
+        with pytest.raises(TooMany):
+            for key in range(100 * workspace, 100 * workspace + 10):
+                crowd.serve(crowd.come(number=10), key=key, workspace=workspace)
+    crowd.serve(crowd.come(number=5), key=9, workspace=9)
+
+
 def test_an_address_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     crowd = Crowd()
     crowd.serve(crowd.come("10.0.0.9"), key=1)

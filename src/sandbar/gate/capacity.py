@@ -61,6 +61,7 @@ class Capacity:
         self._unknown_min = connections_max // 8  # more than these are closed before all others
         self._proxies = proxies or Proxies()
         self._open = 0
+        self._requests = 0  # that are being served
         self._unknown, self._expected, self._idle = _Queue(), _Queue(), _Queue()
         self._groups: dict[Hashable, _Queue] = {}
         self._serving: dict[Hashable, int] = {}
@@ -108,9 +109,10 @@ class Capacity:
         """Serve a caller who has signed in, unless their key or workspace has too much open."""
         key = _key(caller)
         self._refuse_too_many(key, self.key_max, "key")
-        self._refuse_too_many(caller.number, self.workspace_max, "workspace")
+        self._refuse_too_many(caller.number, self._share_of_workspace(), "workspace")
         for one in (key, caller.number):
             self._serving[one] = self._serving.get(one, 0) + 1
+        self._requests += 1
         place.serving += 1
         self._wait(place, None, None)
         self._bound(key, self.key_max - self._serving[key])
@@ -123,10 +125,16 @@ class Capacity:
             self._serving[one] -= 1
             if not self._serving[one]:
                 del self._serving[one]
+        self._requests -= 1
         place.serving -= 1
         if not place.serving and place.is_open:
             self._wait(place, self._idle, None if place.is_proxied else key)
             self._bound(key, self.key_max - self._serving.get(key, 0))
+
+    def _share_of_workspace(self) -> int:
+        """Three times what is free: so however many take theirs, something is left for the next."""
+        free = self.connections_max - self._requests
+        return max(1, min(self.workspace_max, 3 * free))
 
     # --- queues ----------------------------------------------------------------------------------
 
