@@ -13,7 +13,7 @@ import pytest
 import sandbar
 from sandbar.access import Role
 from sandbar.database import open_database
-from sandbar.model import SchemaBounds
+from sandbar.model import Create, SchemaBounds
 from tests.projects.conftest import Place, tree
 
 FEW = SchemaBounds(definitions_at_once=20)
@@ -52,7 +52,7 @@ def knotted(count: int, seed: str) -> dict[str, Any]:
         properties[f"p/name-{n}"] = {"dt/range": "db.type/string", "db/doc": "Its name."}
         classes[f"c/C{n}"] = {
             "dt/slots": [f"p/to-{n}", f"p/name-{n}"],
-            "dt/validator": f"this['p/name-{n}'] != 'evil'",
+            "dt/validator": f"!('p/name-{n}' in this) || this['p/name-{n}'] != 'evil'",
             "dt/subclass-of": [f"c/C{names[at - 1]}" if at % 10 else "dt/Ref"],
         }
     properties[f"p/from-{names[0]}"] = {
@@ -70,8 +70,7 @@ def test_more_definitions_than_a_call_takes_are_imported(
 ) -> None:
     origin, copy = new(SchemaBounds()), new(FEW)
     origin.db.define(**knotted(40, seed))
-    made = origin.db.create("c/C3", {"db/ident": "x/one", "p/name-3": "one"})
-    assert made
+    origin.db.create("c/C3", {"db/ident": "x/one", "p/name-3": "one"})
     origin.export(tmp_path / "a")
     planned = copy.plan(tmp_path / "a", role=role)
     assert planned.counts == {"create": 122}, planned.findings
@@ -99,6 +98,33 @@ def test_among_many_definitions_only_the_guilty_are_refused(
     assert {one.path for one in applied.findings} == {
         f"dt/Property/p/t{n}.json" for n in (7, 33, 69)
     }
+
+
+def test_classes_of_new_classes_are_imported_in_parts_too(new: New, tmp_path: Path) -> None:
+    origin, copy = new(SchemaBounds()), new(FEW)
+    texts = {f"q/p{n}": {"dt/range": "db.type/string"} for n in range(30)}
+    code = {"dt/range": "db.type/string", "dt/required?": True}
+    kind = {"dt/subclass-of": ["dt/Class"], "dt/slots": ["m/code"]}
+    origin.db.define(properties={"m/code": code, **texts}, classes={"m/Kind": kind})
+    above = ["dt/Ref", *(f"k/K{n // 2}" for n in range(29))]
+    origin.db.transact(
+        [
+            Create(
+                class_="m/Kind",
+                slots={
+                    "db/ident": f"k/K{n}",
+                    "m/code": "x",
+                    "dt/subclass-of": [above[n]],
+                    "dt/slots": [f"q/p{n}"],
+                },
+            )
+            for n in range(30)
+        ]
+    )
+    origin.export(tmp_path / "a")
+    assert copy.apply(tmp_path / "a").counts == {"create": 62}
+    copy.export(tmp_path / "b")
+    assert tree(tmp_path / "a") == tree(tmp_path / "b")
 
 
 @pytest.mark.long

@@ -59,11 +59,14 @@ def _pieces(operations: Sequence[Operation]) -> Iterator[tuple[int, Operation]]:
             names += value if isinstance(value, list) else [value]
         return [made[bare] for name in names if (bare := _bare(name)) in made]
 
-    # What is of a class that is new itself needs all of that class: it comes last, as it is.
+    # A class of new classes, and what is of it, come last and whole: a piece would not do.
+    kinds = {_kind(op) for op in operations}
     rest = dict(enumerate(operations))
     early = set[int]()
     for kind, slot in (("dt/Class", _ABOVE), ("dt/Property", _RANGE)):
-        new = {at for at in made.values() if _kind(operations[at]) == kind}
+        new = {
+            at for name, at in made.items() if _kind(operations[at]) == kind and name not in kinds
+        }
         above = {at: upon(at, [slot]) for at in new}
         for at in _ordered(above):
             if early.issuperset(above[at]):
