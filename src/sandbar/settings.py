@@ -24,6 +24,7 @@ _PREFIX = "SANDBAR_"
 _FILE = "SANDBAR_SETTINGS"
 _OTHERS = {_FILE, "SANDBAR_TOKEN"}  # the second one is for clients
 _ALIKE = 0.88  # how much, of a variable and a setting, makes the one a typing error of the other
+_LONGER = 1  # letters, at most, that a typing error adds or leaves out
 _POSTGRES = ("postgresql://", "postgres://")
 _SECRET = ("database", "password")  # such values are not shown
 _OPTIONS = {  # those that are not called like their setting
@@ -151,11 +152,11 @@ def _from_variables(variables: Mapping[str, str], findings: list[_Finding]) -> d
             value = [part for part in text.split(",") if part] if is_list else text
             found[_key(field.name)] = _Given(variable, value)
     # Others may have reasons for such names, Kubernetes for one; a typing error has none.
-    findings += [
-        _Finding(variable, "there is no such setting", f"is {meant[0]} meant?")
-        for variable in unknown_variables(variables)
-        if (meant := get_close_matches(variable, [*fields, _FILE], 1, _ALIKE))
-    ]
+    for variable in unknown_variables(variables):
+        likely = [one for one in (*fields, _FILE) if abs(len(one) - len(variable)) <= _LONGER]
+        if meant := get_close_matches(variable, likely, 1, _ALIKE):
+            hint = f"is {meant[0]} meant?"
+            findings.append(_Finding(variable, "there is no such setting", hint))
     return found
 
 

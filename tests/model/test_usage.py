@@ -16,7 +16,7 @@ from sandbar.model import read_limits
 from sandbar.store.archive import TABLES
 from sandbar.store.postgres.archive import reading as reading_postgres
 from sandbar.store.sqlite.archive import reading as reading_sqlite
-from sandbar.store.usage import Counters
+from sandbar.store.usage import Counters, Limits, Tally, Usage, background_full
 from tests.model.conftest import Place
 from tests.model.shop import item, problem_of
 
@@ -295,6 +295,41 @@ def test_limits_are_kept_per_workspace(place: Place, shop: sandbar.Database) -> 
     limit(again, "entities=default")
     assert shop.workspace.budgets.limits_set() == {"streams": 7}
     item(shop, "there is room")
+
+
+MINUTE_US = 60_000_000
+
+
+def test_without_a_limit_the_bucket_of_timers_holds_nothing() -> None:
+    unlimited = Limits(background_transitions=0, background_bytes=0)
+    usage = Usage(background_transitions=1e6, background_bytes=1e9, background_us=MINUTE_US)
+    assert usage.at(MINUTE_US, unlimited)[4:] == (0, 0, MINUTE_US)
+
+
+def test_a_lower_limit_makes_timers_wait_a_minute_at_most(
+    shop: sandbar.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit(shop, "background-transitions=1000000", "background-bytes=1000GiB")
+    with monkeypatch.context() as patched:
+        patched.setattr(Tally, "is_background", True)
+        patched.setattr(Tally, "transitions", 900_000)
+        patched.setattr(Tally, "written_bytes", 900 << 30)
+        item(shop, "by timers")
+    limit(shop, "background-transitions=60", "background-bytes=default")
+    account = shop.workspace.budgets.account()
+    assert 50 < account.usage.background_transitions <= 60
+    problem = background_full(account.usage, account.limits, account.now_us)
+    assert problem is None or problem.data["wait-s"] <= 60
+    assert background_full(account.usage, account.limits, account.now_us + MINUTE_US) is None
+
+
+@pytest.mark.parametrize("ahead_us", [1_000_000, MINUTE_US, 10**6 * MINUTE_US])
+def test_a_clock_that_was_ahead_stops_timers_for_a_minute_at_most(ahead_us: int) -> None:
+    limits, now_us = Limits(background_transitions=60), 5 * MINUTE_US
+    full = Usage(background_transitions=60.0, background_us=now_us + ahead_us)
+    later_us = now_us + MINUTE_US + 2_000_000
+    assert background_full(full, limits, later_us) is None
+    assert full.at(now_us, limits).background_us == now_us
 
 
 @pytest.mark.parametrize(

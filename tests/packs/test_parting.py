@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from sandbar.database import open_database
 from sandbar.errors import Incorrect
-from sandbar.model import Workspace
+from sandbar.model import SchemaBounds, Workspace
 from sandbar.packs import load_pack
 from sandbar.packs import parting as module
 from sandbar.packs.folders import SeedEntity
@@ -160,3 +161,23 @@ def test_an_ident_that_is_null_is_none(workspace: Workspace, write_pack: WritePa
     with pytest.raises(Incorrect) as caught:
         load_pack(workspace, folder)
     assert caught.value.code == "pack.unnamed-entity"
+
+
+@pytest.mark.parametrize("count", [25, 40, 41, 150])
+def test_a_pack_may_define_more_than_a_call_takes(
+    tmp_path: Path, write_pack: WritePack, count: int
+) -> None:
+    names = [f"knot/text-{n}" for n in range(count)]
+    texts = {name: {"dt/range": "db.type/string"} for name in names}
+    classes = {**SCHEMA["classes"], "knot/Long": {"dt/slots": names}}
+    schema = {"properties": {**SCHEMA["properties"], **texts}, "classes": classes}
+    folder = write_pack("knots", schema=schema, entities=written([seed_of(0, 1), seed_of(1)]))
+    few = SchemaBounds(definitions_at_once=40)
+    with open_database(tmp_path / "few.db", bounds=few) as db:
+        before = db.t
+        report = load_pack(db.workspace, folder)
+        assert (report.definitions, report.created, report.is_new) == (count + 7, 2, True)
+        assert report.changed == count + 9
+        assert db.t == before + 1
+        assert set(names) <= set(db.schema.slots("knot/Long"))
+        assert load_pack(db.workspace, folder).changed == 0

@@ -19,6 +19,7 @@ from sandbar.model.commits import Commit, EntityChange, Standing
 from sandbar.model.core import FIRST_FREE_ID
 from sandbar.model.credentials import Credentials
 from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cursor
+from sandbar.model.definition_parts import definition_parts
 from sandbar.model.definitions import definition_operations
 from sandbar.model.document_rules import Document
 from sandbar.model.expressions import Expression, compile_expression
@@ -137,6 +138,7 @@ __all__ = [
     "compile_expression",
     "compile_pattern",
     "definition_operations",
+    "definition_parts",
     "did_you_mean",
     "door_check",
     "is_over_budget",

@@ -9,6 +9,7 @@ from sandbar.errors import NotFound
 from sandbar.keywords import parse_ident
 from sandbar.model import core
 from sandbar.model.bootstrap import dump_metamodel
+from sandbar.model.bounds import SchemaBounds
 from sandbar.model.checks import decode_slot
 from sandbar.model.document_rules import Document, document_of
 from sandbar.model.expressions import binding
@@ -32,6 +33,11 @@ class Introspection:
     def generation(self) -> int:
         """The number that changes whenever the metamodel does."""
         return self._schema.generation
+
+    @property
+    def bounds(self) -> SchemaBounds:
+        """How large it may grow."""
+        return self._schema.bounds
 
     def classes(self) -> list[str]:
         """Every class."""

@@ -8,7 +8,14 @@ from pathlib import Path
 import msgspec
 
 from sandbar.access import install_access, is_protected
-from sandbar.model import Create, Operation, Outcome, Workspace, Written, definition_operations
+from sandbar.model import (
+    Create,
+    Operation,
+    Outcome,
+    Workspace,
+    definition_operations,
+    definition_parts,
+)
 from sandbar.packs.coded import code_of
 from sandbar.packs.folders import Pack, SeedEntity, read_pack, system_schema
 from sandbar.packs.messages import PromptEntry
@@ -52,10 +59,10 @@ def load_pack(
     first, *rest = [_creations(part) for part in in_parts(read.seeds)]
     before = _definitions(workspace, read)
     prompts = [operation for prompt in read.prompts for operation in _prompt_operations(prompt)]
-    operations = [*before, *first, *_records(workspace, read, names), *prompts]
-    written, workflows = _write(workspace, read, operations, principal)
-    outcomes = written.outcomes[len(before) : len(before) + len(first)]
-    described = written.outcomes[: len(before)] + written.outcomes[len(operations) - len(prompts) :]
+    after = [*first, *_records(workspace, read, names), *prompts]
+    described, written, workflows = _write(workspace, read, before, after, principal)
+    outcomes = written[: len(first)]
+    described += written[len(after) - len(prompts) :]
     tell(len(outcomes), len(read.seeds))
     for part in rest:
         outcomes += workspace.transact(part, principal=principal).outcomes
@@ -89,23 +96,35 @@ def _speaks_of_access(pack: Pack) -> bool:
 
 
 def _write(
-    workspace: Workspace, pack: Pack, operations: list[Operation], principal: str
-) -> tuple[Written, int]:
+    workspace: Workspace,
+    pack: Pack,
+    definitions: list[Operation],
+    after: list[Operation],
+    principal: str,
+) -> tuple[list[Outcome], list[Outcome], int]:
     """Everything but further seeds, in one transaction: workflows may name what comes before.
 
-    Returns also how many workflows are new.
+    Returns what became of the definitions and of the others, and how many workflows are new.
     """
     workflows = Workflows(workspace)
     # A workflow that was defined just so before has been changed since: that is somebody's will.
     new = [spec for spec in pack.workflows if not workflows.was_defined(spec)]
+    schema = workspace.schema()
+    parts = [[op for _, op in part] for part in definition_parts(schema, definitions)]
+    if len(parts) == 1 and len(definitions) + len(after) <= schema.bounds.definitions_at_once:
+        parts = [definitions + after]
+    else:
+        parts.append(after)
 
-    def work() -> Written:
-        written = workspace.transact(operations, principal=principal)
+    def work() -> list[Outcome]:
+        written = [workspace.transact(part, principal=principal).outcomes for part in parts]
         for spec in new:
             workflows.define(spec, principal=principal)
-        return written
+        return [outcome for outcomes in written for outcome in outcomes]
 
-    return workspace.run(work, principal=principal, alone=True), len(new)
+    written = workspace.run(work, principal=principal, alone=True)
+    defined = len(written) - len(after)
+    return written[:defined], written[defined:], len(new)
 
 
 def _definitions(workspace: Workspace, pack: Pack) -> list[Operation]:

@@ -1,4 +1,7 @@
-"""Definitions among the files: classes and properties as one transaction, then workflows."""
+"""Definitions among the files: classes and properties as one transaction, then workflows.
+
+More of them than one call takes are written by several calls of that transaction.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 
 from sandbar.access import Guarded, install_access, is_protected, refuse_reserved_workflow
 from sandbar.errors import Forbidden, Problem
-from sandbar.model import Create, Introspection, Operation, Update
+from sandbar.model import Create, Introspection, Operation, Update, definition_parts
 from sandbar.projects.documents import SPEC
 from sandbar.projects.findings import REFUSALS
 from sandbar.projects.judging import Verdict
@@ -49,7 +52,12 @@ class Definitions:
 
         def write() -> Introspection:
             self._ensure_mentioned(operations)
-            self._db.transact(operations, reason=self._reason)
+            for part in definition_parts(self._db.schema(), operations):
+                try:
+                    self._db.transact([op for _, op in part], reason=self._reason)
+                except REFUSALS as problem:
+                    _tell_whose(problem, [at for at, _ in part], len(operations))
+                    raise
             return self._db.schema()
 
         return write
@@ -108,6 +116,16 @@ class Definitions:
         if known is not None and given is not None and given <= known:
             spec = {key: value for key, value in spec.items() if key.lstrip(":") != "version"}
         self._workflows.define(spec, principal=self._db.caller.principal, reason=self._reason)
+
+
+def _tell_whose(problem: Problem, numbers: list[int], count: int) -> None:
+    """Let the findings of a part of the operations say which of all they are about."""
+    if len(numbers) == 1 < count and not problem.data.get("findings"):
+        found = {"code": problem.code, "message": problem.message, "hint": problem.hint, "at": 0}
+        problem.data = {**problem.data, "findings": [found]}
+    if blamed := blame(problem, max(len(numbers), 2)):
+        told = [{**one, "at": numbers[at]} for at in blamed for one in blamed[at]]
+        problem.data = {**problem.data, "findings": told}
 
 
 def _named(operations: Sequence[Operation]) -> list[str]:

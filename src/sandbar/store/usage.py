@@ -41,6 +41,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     background_bytes: int = 64 * _MIB  # a minute, of documents that timers and activities write
     streams: int = 1_000  # open at one server
 
+    @property
+    def of_background(self) -> tuple[int, int]:
+        """What the bucket may hold: more is forgotten when limits are set, so the wait is short."""
+        return self.background_transitions, self.background_bytes
+
 
 LIMIT_NAMES: Final = tuple(field.encode_name for field in msgspec.structs.fields(Limits))
 
@@ -57,15 +62,23 @@ class Usage(NamedTuple):
     background_us: int = 0
 
     def at(self, now_us: int, limits: Limits) -> Usage:
-        """The same with a bucket that has emptied until now."""
-        part = max(now_us - self.background_us, 0) / _MINUTE_US
-        transitions = self.background_transitions - part * limits.background_transitions
-        written = self.background_bytes - part * limits.background_bytes
+        """The same with a bucket that has emptied until now; without a limit it holds nothing.
+
+        A moment that is more than a minute ahead is of a clock that was wrong: it counts no more.
+        """
+        elapsed_us = now_us - self.background_us
+        part = max(elapsed_us, 0) / _MINUTE_US if elapsed_us >= -_MINUTE_US else float("inf")
         return self._replace(
-            background_transitions=max(transitions, 0.0),
-            background_bytes=max(written, 0.0),
-            background_us=max(now_us, self.background_us),
+            background_transitions=_left(
+                self.background_transitions, part, limits.background_transitions
+            ),
+            background_bytes=_left(self.background_bytes, part, limits.background_bytes),
+            background_us=now_us,
         )
+
+
+def _left(used: float, part: float, limit: int) -> float:
+    return max(used - part * limit, 0.0) if limit else 0.0
 
 
 class Counters(NamedTuple):

@@ -38,7 +38,11 @@ SELECT stored_bytes, history_bytes, entities, processes, background_transitions,
 FROM workspace WHERE ws = %s AND t >= 0
 
 -- name: set_limits
-UPDATE workspace SET limits = %s WHERE ws = %s AND t >= 0 RETURNING 1
+UPDATE workspace SET
+  limits = %s,
+  background_transitions = least(background_transitions, %s),
+  background_bytes = least(background_bytes, %s)
+WHERE ws = %s AND t >= 0 RETURNING 1
 
 -- name: state
 SELECT t, generation, epoch, next_id, instant_us FROM workspace WHERE ws = %s AND t >= 0

@@ -31,7 +31,7 @@ from sandbar.store.postgres.session import PostgresConnector
 from sandbar.store.postgres.trail import PostgresTrail
 from sandbar.store.rows import Head, Row, State, Token
 from sandbar.store.scan import Key
-from sandbar.store.usage import Account, Limits
+from sandbar.store.usage import Account, Limits, limits_of
 from sandbar.store.workspaces import no_workspace
 from sandbar.store.writer import refuse_on_writer
 
@@ -124,7 +124,8 @@ class PostgresStore(OpenStore):
         self._require_open()
         refuse_on_writer()
         with translated():
-            self._founders.one_row(ws, QUERIES.set_limits, (limits, ws))
+            most = limits_of(self._limits, limits).of_background
+            self._founders.one_row(ws, QUERIES.set_limits, (limits, *most, ws))
 
     # --- reads -----------------------------------------------------------------------------
 

@@ -45,7 +45,11 @@ SELECT stored_bytes, history_bytes, entities, processes, background_transitions,
 FROM workspace WHERE ws = ? AND t >= 0
 
 -- name: set_limits
-UPDATE workspace SET limits = ? WHERE ws = ? AND t >= 0
+UPDATE workspace SET
+  limits = ?,
+  background_transitions = min(background_transitions, ?),
+  background_bytes = min(background_bytes, ?)
+WHERE ws = ? AND t >= 0
 
 -- The head comes by scalar subqueries, because a join costs twice as much. No entity, no row.
 

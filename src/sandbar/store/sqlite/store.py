@@ -29,7 +29,7 @@ from sandbar.store.sqlite.session import SqliteConnector
 from sandbar.store.sqlite.trail import SqliteTrail
 from sandbar.store.sqlite.upgrade import bring_up_to_date
 from sandbar.store.sqlite.workspaces import create_workspace, drop_workspace
-from sandbar.store.usage import Account, Limits
+from sandbar.store.usage import Account, Limits, limits_of
 from sandbar.store.workspaces import no_workspace
 from sandbar.store.writer import refuse_on_writer
 
@@ -131,8 +131,9 @@ class SqliteStore(OpenStore):
         """Set the limits of a workspace."""
         self._require_open()
         refuse_on_writer()
+        most = limits_of(self._limits, limits).of_background
         with self._write_lock, self._file.transaction() as connection:
-            connection.execute(QUERIES.set_limits, (limits, ws))
+            connection.execute(QUERIES.set_limits, (limits, *most, ws))
 
     def home_of_server(self) -> str | None:
         """The workspace that the server on this file is at home in, if one runs."""
