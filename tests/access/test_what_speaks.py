@@ -137,6 +137,17 @@ def test_every_verb_that_writes_refuses_a_writer(shop: sandbar.Database) -> None
     assert "Mallory" not in told(shop)
 
 
+def test_a_writer_is_refused_before_what_they_say_is_checked(shop: sandbar.Database) -> None:
+    for verb, given in (
+        ("entity.create", {"class": "prompt/Prompt", "slots": {}}),
+        ("entity.create", {"class": "prompt/Prompt", "slots": {"prompt/messages": 5}}),
+        ("entity.create", {"class": "pack/Pack", "slots": {}}),
+        ("entity.update", {"entity": PROMPT, "set": {"prompt/messages": 5}}),
+        ("entity.update", {"entity": PROMPT, "set": {"prompt/messages": None}}),
+    ):
+        assert refusal(shop, verb, given) == "entity.protected", (verb, given)
+
+
 def test_a_prompt_that_was_deleted_stays_so_for_a_writer(shop: sandbar.Database) -> None:
     call(shop, "admin", "entity.delete", {"entity": PROMPT})
     assert refusal(shop, "entity.restore", {"entity": PROMPT}) == "entity.protected"

@@ -40,16 +40,6 @@ class RightsGuard:
             raise refuse_protected()
         if not is_within(kinds, self._reach.write):
             raise refuse_outside("an entity of this class")
-
-    def shows(self, kinds: frozenset[str]) -> bool:
-        """Whether what a write comes across may be told: who has a value, who refers to it."""
-        if not self._reach.governs_access and any(map(is_protected, kinds)):
-            return False
-        return is_within(kinds, self._reach.read)
-
-    def admit_purge(self, kinds: frozenset[str]) -> None:
-        """Whether an entity may be changed or purged, by what it is; it may be gone already."""
-        self.admit(kinds)
         spoken = None if self._reach.governs_packs else _speaks(kinds)
         if spoken is not None:
             raise Forbidden(
@@ -58,6 +48,12 @@ class RightsGuard:
                 hint="ask an admin; on the server's machine `sandbar pack add` loads packs, and"
                 " `sandbar call` makes the change",
             )
+
+    def shows(self, kinds: frozenset[str]) -> bool:
+        """Whether what a write comes across may be told: who has a value, who refers to it."""
+        if not self._reach.governs_access and any(map(is_protected, kinds)):
+            return False
+        return is_within(kinds, self._reach.read)
 
     def admit_name(self, name: str) -> None:
         """Nothing of access is looked for, be it there or not."""
@@ -72,7 +68,7 @@ class RightsGuard:
         reach = self._reach
         if not reach.may_write:
             raise refuse_writing()
-        self.admit_purge(touched.kinds)
+        self.admit(touched.kinds)
         if touched.ident != touched.ident_before and self._is_kept(touched.ident):
             raise _admins_only(f"the name {touched.ident} is reserved")
         if touched.is_definition:
