@@ -138,35 +138,36 @@ class Tasks:
     def process_named(self, given: int | str, *, is_changed: bool = False) -> int:
         """The process of a number or a handle, if the caller may see it, or work on it."""
         id = self._process_id(given)
-        if not self._caller.rights.is_narrowed and not self._db.is_scoped:
-            return id
-        if not self.reaches(self._workflows.view(id), is_changed=is_changed):
+        if self._is_limited and not self.reaches(self._workflows.view(id), is_changed=is_changed):
             raise refuse_outside(f"process {id}")
         return id
 
     def reaches(self, view: ProcessView, *, is_changed: bool = False) -> bool:
         """Whether a process is within what the caller's key and roles are limited to."""
-        if not self._is_limited(view):
+        if not self._is_limited:
             return True
         kept = self._workflows.records.read(view.process_id).entity.get(CALLER) or {}
         if self._caller.key_id is not None and kept.get("key") == self._caller.key_id:
             return True  # begun by this very key, whose rights it has
         if view.subject is None:
-            return False  # nobody can tell what it is about
+            return self._reaches_subjectless(view)
         if view.workflow == VALIDATION:
             return self._db.sees(str(view.subject))
         return self._db.sees_entity(view.subject, is_changed=is_changed)
 
-    def _is_limited(self, view: ProcessView) -> bool:
-        """Whether the caller is limited to classes or verbs.
+    @property
+    def _is_limited(self) -> bool:
+        return self._db.is_scoped or self._caller.rights.is_narrowed
 
-        A key that only has a lesser role than its owner sees what an account of that role sees:
-        every process, except what its owner has called with more rights.
+    def _reaches_subjectless(self, view: ProcessView) -> bool:
+        """Whether they see what is about nothing: no one can tell which classes it touches.
+
+        A key that only has a lesser role sees it as an account of that role does; but a long call
+        may have been made with all rights of the owner.
         """
         rights = self._caller.rights
-        if self._db.is_scoped or (view.workflow == CALL and rights.is_narrowed):
-            return True
-        return rights.is_narrowed and (rights.is_scoped or rights.verbs is not None)
+        is_limited = self._db.is_scoped or rights.is_scoped or rights.verbs is not None
+        return view.workflow != CALL and not is_limited
 
     def _process_id(self, given: int | str) -> int:
         if isinstance(given, str) and not _is_number(given):
