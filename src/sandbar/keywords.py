@@ -177,5 +177,9 @@ def _looks_like(spaces: str) -> str | None:
 def _is_taken_for(letters: list[str], name: str) -> bool:
     if len(letters) != len(name):
         return False
-    pairs = zip(letters, name, strict=True)
-    return all(one == meant or meant in _TAKEN_FOR.get(one, ()) for one, meant in pairs)
+    # Among ASCII letters, one of any other script is there to be taken for one of them.
+    is_mixed = any(one.isascii() and one.isalpha() for one in letters)
+    return all(
+        one == meant or meant in _TAKEN_FOR.get(one, ()) or (is_mixed and not one.isascii())
+        for one, meant in zip(letters, name, strict=True)
+    )

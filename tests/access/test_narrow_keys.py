@@ -262,6 +262,48 @@ def test_what_stands_in_the_way_outside_is_not_named(fresh: sandbar.Database) ->
             assert (str(secret) in f"{problem} {problem.data}") == is_told, (verb, str(problem))
 
 
+# --- processes that are about nothing -------------------------------------------------------------
+
+
+def test_keys_with_a_role_see_processes_as_accounts_with_it_do(fresh: sandbar.Database) -> None:
+    spec = {
+        "name": "my/way",
+        "states": [
+            {"name": "a", "initial?": True},
+            {"name": "b", "terminal?": True, "terminal-kind": "success"},
+        ],
+        "transitions": [{"name": "go", "from": "a", "to": "b"}],
+    }
+    fresh.call("workflow.define", {"spec": spec})
+    accounts = account(fresh, "ann", "writer"), account(fresh, "bob", "writer")
+    keys = key(fresh, "k1", "owner", role="writer"), key(fresh, "k2", "owner", role="writer")
+    for starter, other in (accounts, keys, keys[::-1], (accounts[0], keys[0])):
+        begun = fresh.call_as(starter, "workflow.start-process", {"workflow": "my/way"})
+        given = {"process": begun.process_id}
+        for reader in (other, key(fresh, f"eyes-{begun.process_id}", "owner", read_only=True)):
+            assert fresh.call_as(reader, "workflow.process-state", given).state == "a"
+            seen = fresh.call_as(reader, "workflow.active-processes", {}).processes
+            assert begun.process_id in [one.process_id for one in seen]
+        for limits in ({"classes": ["zorp/Boot"]}, {"verbs": ["workflow.*"]}):
+            narrow = key(fresh, f"{min(limits)}-{begun.process_id}", "owner", **limits)
+            problem = refusal(fresh, narrow, "workflow.process-state", **given)
+            assert problem.code == "access.out-of-scope"
+        given["transition"] = "go"
+        assert fresh.call_as(other, "workflow.transition", given).kind == "success"
+
+
+@pytest.mark.parametrize("narrowing", [{"role": "writer"}, {"read_only": True}], ids=str)
+def test_what_an_owner_calls_with_more_rights_is_kept_from_a_lesser_key(
+    fresh: sandbar.Database, narrowing: dict[str, Any]
+) -> None:
+    wide = key(fresh, "wide", "owner")
+    call = fresh.call_later(wide, "class.validate-all-instances", {"class": "auth/Key"})
+    narrow = key(fresh, "narrow", "owner", **narrowing)
+    assert refusal(fresh, narrow, "task.get", task_id=call.task_id).code == "task.unknown"
+    with pytest.raises(Problem):
+        fresh.tasks(narrow).find(call.task_id)
+
+
 # --- what a narrowed key is told ------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ from ending a key.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -68,6 +69,33 @@ def test_a_slot_for_anything_refers_to_no_account(world: World, role: Role, way:
     assert isinstance(problem, Forbidden)
     assert problem.code == "entity.protected"
     assert world.workspace.last_t() == t
+
+
+LOOKED_UP: dict[str, Callable[[Guarded, Any], Any]] = {
+    "create": lambda db, given: db.transact([made("shop/Item", {"shop/friend": given})]),
+    "update": lambda db, given: db.transact(
+        [{"op": "update", "entity": given, "set": {"db/doc": "x"}}]
+    ),
+    "delete": lambda db, given: db.transact([{"op": "delete", "entity": given}]),
+    "restore": lambda db, given: db.transact([{"op": "restore", "entity": given}]),
+}
+
+
+@pytest.mark.parametrize("way", LOOKED_UP)
+def test_no_slot_of_access_looks_anything_up_be_it_there_or_not(world: World, way: str) -> None:
+    db = world.as_role("writer")
+    for slot in ("auth/key-name", "auth/email", "auth/roles", "auth/nonslot", ":auth/nonslot"):
+        problem = refusal(partial(LOOKED_UP[way], db, {slot: "a"}))
+        assert problem.code == "entity.protected", (slot, problem)
+
+
+def test_nor_where_it_is_only_asked_whether_it_is_valid(world: World) -> None:
+    roles: tuple[Role, ...] = ("reader", "writer")
+    for role in roles:
+        db = world.as_role(role)
+        for slot in ("auth/key-name", "auth/email", "auth/nonslot"):
+            operation = made("shop/Item", {"shop/friend": {slot: "a"}})
+            assert [one["code"] for one in db.trial([operation])] == ["entity.protected"], slot
 
 
 def test_an_effect_refers_to_no_account(world: World) -> None:

@@ -137,6 +137,17 @@ def test_every_verb_that_writes_refuses_a_writer(shop: sandbar.Database) -> None
     assert "Mallory" not in told(shop)
 
 
+def test_a_writer_is_refused_before_what_they_say_is_checked(shop: sandbar.Database) -> None:
+    for verb, given in (
+        ("entity.create", {"class": "prompt/Prompt", "slots": {}}),
+        ("entity.create", {"class": "prompt/Prompt", "slots": {"prompt/messages": 5}}),
+        ("entity.create", {"class": "pack/Pack", "slots": {}}),
+        ("entity.update", {"entity": PROMPT, "set": {"prompt/messages": 5}}),
+        ("entity.update", {"entity": PROMPT, "set": {"prompt/messages": None}}),
+    ):
+        assert refusal(shop, verb, given) == "entity.protected", (verb, given)
+
+
 def test_a_prompt_that_was_deleted_stays_so_for_a_writer(shop: sandbar.Database) -> None:
     call(shop, "admin", "entity.delete", {"entity": PROMPT})
     assert refusal(shop, "entity.restore", {"entity": PROMPT}) == "entity.protected"
@@ -197,6 +208,49 @@ def test_nor_the_name_of_its_prompt(shop: sandbar.Database, tmp_path: Path) -> N
     (folder / "workflows.json").write_text(json.dumps([way("ways/to.go")]))
     shop.load_pack(folder)
     assert refusal(shop, "workflow.define", {"spec": way("ways.to/go")}) == "schema.admin-only"
+
+
+def test_a_workflow_is_defined_anew_by_its_maker_and_by_admins(shop: sandbar.Database) -> None:
+    plain = {**way("exp/pay.out"), "description": "Pay."}
+    call(shop, "admin", "workflow.define", {"spec": plain})
+    for evil in (
+        {"spec": way("exp/pay.out")},
+        {"spec": way(":exp/pay.out")},
+        {"spec": way("exp/pay.out") | {"version": 7}},
+        {"spec": way("exp.pay/out")},  # the same prompt
+        {"spec": plain | {"version": 2}},
+    ):
+        assert refusal(shop, "workflow.define", evil) == "schema.admin-only"
+    assert shop.workflows.spec("exp/pay.out")["description"] == "Pay."
+    again = call(shop, "writer", "workflow.define", {"spec": plain})
+    assert (again.created, again.version) == (False, 1)
+    # The current version counts, not the first: an admin's is not taken back.
+    other = Caller("service/other", "writer", shop.workspace_name)
+    given = {"spec": way("mine/way")}
+    call(shop, "writer", "workflow.define", given)
+    with pytest.raises(Problem) as refused:
+        shop.call_as(other, "workflow.define", {"spec": way("mine/way", guard="false")})
+    assert refused.value.code == "schema.admin-only"
+    assert "service/writer" in refused.value.message
+    assert "name of your own" in str(refused.value.hint)
+    call(shop, "writer", "workflow.define", {"spec": way("mine/way", guard="false")})
+    call(shop, "admin", "workflow.define", {"spec": way("mine/way", guard="true")})
+    assert refusal(shop, "workflow.define", given) == "schema.admin-only"
+
+
+def test_a_project_that_a_writer_imports_changes_no_workflow_of_others(
+    shop: sandbar.Database, tmp_path: Path
+) -> None:
+    shop.allow_projects(tmp_path)
+    call(shop, "admin", "workflow.define", {"spec": {**way("exp/pay"), "description": "Pay."}})
+    call(shop, "admin", "project.export", {"to": "shop"})
+    [path] = [one for one in tmp_path.rglob("*.json") if '"Pay."' in one.read_text()]
+    path.write_text(path.read_text().replace('"Pay."', '"Mallory."'))
+    given = {"from": "shop", "apply": True}
+    assert "is a workflow of" in str(call(shop, "writer", "project.import", given))
+    assert shop.workflows.spec("exp/pay")["description"] == "Pay."
+    call(shop, "admin", "project.import", given)
+    assert shop.workflows.spec("exp/pay")["description"] == "Mallory."
 
 
 def test_a_project_that_a_writer_imports_changes_no_prompt(

@@ -150,6 +150,11 @@ LOOK_ALIKES = [
     "workf1ow/x",
     "wоrkflow/x",
     "ѕandbar/x",
+    "Ꭺuth/Key",
+    "ⲁuth/Key",
+    "ꓮuth/Key",
+    "auŧh/Key",
+    "ꓒrompt/x",
 ]
 
 
@@ -172,7 +177,20 @@ def test_a_name_that_looks_reserved_is_refused(db: sandbar.Database, name: str) 
 
 
 @pytest.mark.parametrize(
-    "name", ["author/x", "дб/x", "ab/x", "тд/x", "паки/x", "ωκ/x", "dot/x", "packs/x", "größe/x"]
+    "name",
+    [
+        "author/x",
+        "дб/x",
+        "ab/x",
+        "тд/x",
+        "паки/x",
+        "ωκ/x",
+        "dot/x",
+        "packs/x",
+        "größe/x",
+        "łódź/x",
+        "ᎪᎫᎬᎭ/x",
+    ],
 )
 def test_other_names_of_any_script_are_fine(db: sandbar.Database, name: str) -> None:
     db.define(classes={"my/Thing": {}})

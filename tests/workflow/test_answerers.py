@@ -64,6 +64,16 @@ def test_a_question_is_not_left_by_other_transitions(lite: sandbar.Database) -> 
         assert move(lite, begin(lite, asking()), name).kind is not None
 
 
+def test_who_is_not_asked_is_told_who_is(lite: sandbar.Database) -> None:
+    for name in ("go", "rest"):
+        id = begin(lite, asking(["approver", "not-starter"]))
+        problem = refusal(partial(lite.workflows.transition, id, name, principal="bob"))
+        assert (type(problem), problem.code) == (Forbidden, "workflow.not-asked")
+        assert "approver, but not its starter" in problem.message
+        asked = partial(lite.workflows.transition, id, name, principal="bob", roles=["approver"])
+        assert refusal(asked).code == "workflow.answer-required"
+
+
 def test_a_timer_leaves_a_question(db: sandbar.Database) -> None:
     db.start_worker()
     id = begin(db, asking(["user/bob"], after={"seconds": 0.1, "transition": "go"}))

@@ -13,6 +13,7 @@ from sandbar.access.again import caller_again, remembered
 from sandbar.access.callers import Access, Caller, Limit, Role, Via, local_caller
 from sandbar.access.guard import (
     effects_guard,
+    refuse_others_workflow,
     refuse_reserved_workflow,
 )
 from sandbar.access.guarded import Guarded
@@ -87,6 +88,7 @@ __all__ = [
     "mint",
     "protected_classes",
     "protected_roots",
+    "refuse_others_workflow",
     "refuse_outside",
     "refuse_reserved_workflow",
     "remembered",

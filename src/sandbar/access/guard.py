@@ -8,7 +8,7 @@ limited to classes besides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from sandbar.access.callers import Caller
 from sandbar.access.metamodel import NAMESPACE
@@ -40,16 +40,6 @@ class RightsGuard:
             raise refuse_protected()
         if not is_within(kinds, self._reach.write):
             raise refuse_outside("an entity of this class")
-
-    def shows(self, kinds: frozenset[str]) -> bool:
-        """Whether what a write comes across may be told: who has a value, who refers to it."""
-        if not self._reach.governs_access and any(map(is_protected, kinds)):
-            return False
-        return is_within(kinds, self._reach.read)
-
-    def admit_purge(self, kinds: frozenset[str]) -> None:
-        """Whether an entity may be changed or purged, by what it is; it may be gone already."""
-        self.admit(kinds)
         spoken = None if self._reach.governs_packs else _speaks(kinds)
         if spoken is not None:
             raise Forbidden(
@@ -58,6 +48,12 @@ class RightsGuard:
                 hint="ask an admin; on the server's machine `sandbar pack add` loads packs, and"
                 " `sandbar call` makes the change",
             )
+
+    def shows(self, kinds: frozenset[str]) -> bool:
+        """Whether what a write comes across may be told: who has a value, who refers to it."""
+        if not self._reach.governs_access and any(map(is_protected, kinds)):
+            return False
+        return is_within(kinds, self._reach.read)
 
     def admit_name(self, name: str) -> None:
         """Nothing of access is looked for, be it there or not."""
@@ -72,7 +68,7 @@ class RightsGuard:
         reach = self._reach
         if not reach.may_write:
             raise refuse_writing()
-        self.admit_purge(touched.kinds)
+        self.admit(touched.kinds)
         if touched.ident != touched.ident_before and self._is_kept(touched.ident):
             raise _admins_only(f"the name {touched.ident} is reserved")
         if touched.is_definition:
@@ -120,21 +116,31 @@ def _speaks(kinds: Iterable[str]) -> str | None:
     return next((found for kind in kinds if (found := namespace(kind)) in _SPEAKING), None)
 
 
-def refuse_reserved_workflow(caller: Caller, name: str, is_of_pack: Callable[[str], bool]) -> None:
+def refuse_reserved_workflow(caller: Caller, name: str) -> None:
     """Names of the house are given by admins and packs only, to workflows as to all else.
 
-    A workflow is a prompt: what a pack has defined is changed by admins only. Effects write what
-    any writer may write, so only such as may all of that define them.
+    Effects write what any writer may write, so only such as may all of that define them.
     """
     if caller.may("admin"):
         return
     if namespace(name) in _RESERVED_WORKFLOWS:
         raise _admins_only(f"the name {name[:80]} is reserved")
-    if is_of_pack(name):
-        raise _admins_only(f"{name[:80]} is a pack's workflow: only admins define it anew")
     everything = reach_of(caller.rights, "entity", "entity")
     if everything.write or not everything.may_write:
         raise refuse_outside("whatever the effects of a workflow may write")
+
+
+def refuse_others_workflow(caller: Caller, name: str, makers: frozenset[str]) -> None:
+    """A workflow is a prompt, and its questions bind all who follow it.
+
+    So besides admins only its maker defines it anew, or gives another the name of its prompt.
+    """
+    others = makers - {caller.principal}
+    if others and not caller.may("admin"):
+        raise _admins_only(
+            f"{name[:80]} is a workflow of {min(others)[:80]}, or named like one in prompts:"
+            " only they and admins define it anew"
+        )
 
 
 def _admins_only(message: str) -> Forbidden:

@@ -10,7 +10,7 @@ from sandbar.access.guard import RightsGuard, refuse_writing, speaking_classes
 from sandbar.access.processes import HouseGuard, refuse_purge
 from sandbar.access.protected import protected_classes
 from sandbar.access.rights import rights_of_role
-from sandbar.access.scope import classes_within, reach_of
+from sandbar.access.scope import classes_within, is_within, reach_of
 from sandbar.access.sight import Sight
 from sandbar.errors import Forbidden, Incorrect, NotFound
 from sandbar.model import (
@@ -216,7 +216,7 @@ class Guarded:
         for kinds in self._workspace.kinds([entity]):
             refuse_purge(kinds)
             if self._guard is not None:
-                self._guard.admit_purge(kinds)
+                self._guard.admit(kinds)
         # What it owns goes with it, and what refers to it changes: the guard looks at those too.
         return self._workspace.purge(
             entity,
@@ -260,8 +260,8 @@ class Guarded:
         try:
             self._sight.admit(entity)
             if is_changed and self._guard is not None:
-                for kinds in self._workspace.kinds([entity]):
-                    self._guard.admit(kinds)
+                kinds = self._workspace.kinds([entity])
+                return all(is_within(one, self._reach.write) for one in kinds)
         except (Forbidden, NotFound):
             return False
         return True

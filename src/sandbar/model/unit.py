@@ -187,6 +187,8 @@ class Unit:
         return None
 
     def _resolve_lookup(self, slot: Any, value: Any, referring: Property | None) -> int:
+        if self.guard is not None and isinstance(slot, str):
+            self.guard.admit_name(slot)  # before it is told whether there is such a slot
         property = looked_up_by(self.schema, slot, value, referring)
         if self.guard is not None:
             self.guard.admit_name(property.ident)

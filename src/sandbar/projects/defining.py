@@ -6,9 +6,16 @@ More of them than one call takes are written by several calls of that transactio
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from sandbar.access import Guarded, install_access, is_protected, refuse_reserved_workflow
+from sandbar.access import (
+    Guarded,
+    install_access,
+    is_protected,
+    refuse_others_workflow,
+    refuse_reserved_workflow,
+)
 from sandbar.errors import Forbidden, Problem
 from sandbar.model import Create, Introspection, Operation, Update, definition_parts
 from sandbar.projects.documents import SPEC
@@ -102,8 +109,9 @@ class Definitions:
     def check_workflow(self, verdict: Verdict) -> None:
         """Refuse what the caller may not define."""
         try:
-            of_pack = self._workflows.is_of_pack
-            refuse_reserved_workflow(self._db.caller, str(verdict.name), of_pack)
+            caller, name = self._db.caller, str(verdict.name)
+            refuse_reserved_workflow(caller, name)
+            refuse_others_workflow(caller, name, self._workflows.makers(name))
         except REFUSALS as problem:
             verdict.refuse(problem)
 
@@ -115,7 +123,13 @@ class Definitions:
         given = read_spec(spec).version
         if known is not None and given is not None and given <= known:
             spec = {key: value for key, value in spec.items() if key.lstrip(":") != "version"}
-        self._workflows.define(spec, principal=self._db.caller.principal, reason=self._reason)
+        caller = self._db.caller
+        self._workflows.define(
+            spec,
+            principal=caller.principal,
+            reason=self._reason,
+            admit=partial(refuse_others_workflow, caller),
+        )
 
 
 def _tell_whose(problem: Problem, numbers: list[int], count: int) -> None:

@@ -150,7 +150,7 @@ class Tasks:
         if self._caller.key_id is not None and kept.get("key") == self._caller.key_id:
             return True  # begun by this very key, whose rights it has
         if view.subject is None:
-            return False  # nobody can tell what it is about
+            return self._reaches_subjectless(view)
         if view.workflow == VALIDATION:
             return self._db.sees(str(view.subject))
         return self._db.sees_entity(view.subject, is_changed=is_changed)
@@ -158,6 +158,16 @@ class Tasks:
     @property
     def _is_limited(self) -> bool:
         return self._db.is_scoped or self._caller.rights.is_narrowed
+
+    def _reaches_subjectless(self, view: ProcessView) -> bool:
+        """Whether they see what is about nothing: no one can tell which classes it touches.
+
+        A key that only has a lesser role sees it as an account of that role does; but a long call
+        may have been made with all rights of the owner.
+        """
+        rights = self._caller.rights
+        is_limited = self._db.is_scoped or rights.is_scoped or rights.verbs is not None
+        return view.workflow != CALL and not is_limited
 
     def _process_id(self, given: int | str) -> int:
         if isinstance(given, str) and not _is_number(given):

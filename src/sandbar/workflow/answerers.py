@@ -67,10 +67,11 @@ def is_declining(record: Record, transition: Transition) -> bool:
 
 def refuse_skipping(records: Records, record: Record, transition: Transition, act: Act) -> None:
     """Refuse a transition that would leave a question without an answer, or decline for others."""
-    if is_answer(record, transition):
-        raise _answer_required(record, transition)
-    if is_declining(record, transition):
+    is_answering = is_answer(record, transition)
+    if is_answering or is_declining(record, transition):
         refuse_others(records, record, act)
+    if is_answering:
+        raise _answer_required(record, transition)
 
 
 def refuse_others(records: Records, record: Record, act: Act) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -19,6 +20,9 @@ from sandbar.workflow.specs import canonical, fingerprint, with_version
 
 _PAGE = 1000
 _PACKS = "pack/"  # how the name begins under which a pack writes
+
+# Refuses a new version of the workflow of this name, which these principals have made.
+Admit = Callable[[str, frozenset[str]], None]
 
 
 class Defined(msgspec.Struct, frozen=True, rename="kebab"):
@@ -39,28 +43,39 @@ class Defining:
         self._records = records
 
     def define(
-        self, spec: Spec, *, principal: str, reason: str | None = None, key: str | None = None
+        self,
+        spec: Spec,
+        *,
+        principal: str,
+        reason: str | None = None,
+        key: str | None = None,
+        admit: Admit | None = None,
     ) -> Defined:
-        """Make a definition, or a new version of one; the same once more changes nothing."""
+        """Make a definition, or a new version of one; the same once more changes nothing.
+
+        `admit` is asked before anything changes, in the same transaction: no definition that
+        another caller makes meanwhile escapes it.
+        """
 
         def work() -> Defined:
             if key is not None and self._workspace.once(principal, key, canonical(spec)):
                 current = self.find(spec.name)
                 return Defined(current.entity_id, spec.name, current[mm.VERSION], created=False)
-            return self._define(spec, principal)
+            return self._define(spec, principal, admit)
 
         return self._workspace.run(work, principal=principal, reason=reason)
 
-    def _define(self, spec: Spec, principal: str) -> Defined:
+    def _define(self, spec: Spec, principal: str, admit: Admit | None) -> Defined:
         current = self._current(spec.name)
         digest = fingerprint(spec)
-        if current is None:
-            version = spec.version or 1
-        else:
-            known = int(current[mm.VERSION])
-            if current[mm.FINGERPRINT] == digest and spec.version in (None, known):
-                return Defined(current.entity_id, spec.name, known, created=False)
-            version = spec.version or known + 1
+        known = 0 if current is None else int(current[mm.VERSION])
+        is_same = current is not None and current[mm.FINGERPRINT] == digest
+        if current is not None and is_same and spec.version in (None, known):
+            return Defined(current.entity_id, spec.name, known, created=False)
+        if admit is not None:
+            admit(spec.name, self.makers(spec.name))
+        version = spec.version or known + 1
+        if current is not None:
             if version <= known:
                 raise _older(spec, known)
             # The name passes on; processes that run keep what they follow.
@@ -133,26 +148,31 @@ class Defining:
         page = self._workspace.query(mm.DEFINITION, {mm.NAME: spec.name}, limit=_PAGE)
         return any(entity[mm.FINGERPRINT] == digest for entity in page.items)
 
-    def is_of_pack(self, name: str) -> bool:
-        """Whether a pack has defined a version of the workflow, or of one whose prompt is named
-        alike: `a.b/c` and `a/b.c` are both `sandbar.workflow.a.b.c`."""
+    def makers(self, name: str) -> frozenset[str]:
+        """The principals who have made the current version of the workflow, and of those whose
+        prompts are named alike: `a.b/c` and `a/b.c` are both `sandbar.workflow.a.b.c`.
+
+        A pack stays one of them, whoever has made a new version since.
+        """
+        found: set[str] = set()
         if not mm.is_installed(self._workspace):
-            return False
+            return frozenset()
         try:
             parts = parse_ident(name).replace("/", ".").split(".")
         except Incorrect:
-            return False  # defining it will say what is wrong
+            return frozenset()  # defining it will say what is wrong
         alike = [f"{'.'.join(parts[:n])}/{'.'.join(parts[n:])}" for n in range(1, len(parts))]
         where = {mm.NAME: {"in": [spelled for spelled in alike if looks_like_ident(spelled)]}}
         cursor = None
         while True:
             page = self._workspace.query(mm.DEFINITION, where, limit=_PAGE, cursor=cursor)
-            made = (self._workspace.history(one.entity_id, limit=1)[0] for one in page.items)
-            if any(entry.principal.startswith(_PACKS) for entry in made):
-                return True
+            for one in page.items:
+                maker = self._workspace.history(one.entity_id, limit=1)[0].principal
+                if one.ident is not None or maker.startswith(_PACKS):
+                    found.add(maker)
             cursor = page.cursor
             if cursor is None:
-                return False
+                return frozenset(found)
 
     def is_known(self, name: str) -> bool:
         """Whether there is a workflow of that name now."""

@@ -16,7 +16,7 @@ from sandbar.workflow.answering import Reply, answered
 from sandbar.workflow.built_in import built_in_workflows, internal_workflow, refuse_own_activities
 from sandbar.workflow.cancelling import not_cancelled, way_to_cancel
 from sandbar.workflow.conditions import Act
-from sandbar.workflow.defining import Defined, Defining
+from sandbar.workflow.defining import Admit, Defined, Defining
 from sandbar.workflow.handlers import Handlers
 from sandbar.workflow.handles import Handles
 from sandbar.workflow.lacking import lacking
@@ -72,15 +72,17 @@ class Workflows:
         principal: str,
         reason: str | None = None,
         idempotency_key: str | None = None,
+        admit: Admit | None = None,
     ) -> Defined:
-        """Make a definition, or a new version of one."""
+        """Make a definition, or a new version of one, if `admit` does not refuse it."""
         self.ensure()
         read = read_spec(spec)
         if read.name in built_in_workflows():
             raise internal_workflow(read.name)
         refuse_own_activities(read)
-        define = self._defining.define
-        defined = define(read, principal=principal, reason=reason, key=idempotency_key)
+        defined = self._defining.define(
+            read, principal=principal, reason=reason, key=idempotency_key, admit=admit
+        )
         schema, is_known = self.workspace.schema(), self._defining.is_known
         warnings = lacking(read, self.handlers(), schema, is_known)
         return msgspec.structs.replace(defined, warnings=tuple(warnings))
@@ -97,9 +99,9 @@ class Workflows:
         """Whether a version of the workflow is, or has been, just like this."""
         return mm.is_installed(self.workspace) and self._defining.was_defined(read_spec(spec))
 
-    def is_of_pack(self, name: str) -> bool:
-        """Whether a pack has defined the workflow, or one that would be the same prompt."""
-        return self._defining.is_of_pack(name)
+    def makers(self, name: str) -> frozenset[str]:
+        """Who has defined the workflow as it is, or one that would be the same prompt."""
+        return self._defining.makers(name)
 
     def definitions(self) -> list[Entity]:
         """The current version of every workflow, by name."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from sandbar.access import refuse_outside, refuse_reserved_workflow
+from sandbar.access import refuse_others_workflow, refuse_outside, refuse_reserved_workflow
 from sandbar.errors import Incorrect
 from sandbar.verbs.base.answerers import unknown_answerers
 from sandbar.verbs.base.workflow_shapes import (
@@ -72,12 +72,13 @@ def define(context: Context, arguments: DefineArguments) -> DefinedAnswer:
     spec = {**(arguments.spec or {}), **given}
     caller = context.db.caller
     name = str(spec.get("name", ""))
-    refuse_reserved_workflow(caller, name, context.workflows.is_of_pack)
+    refuse_reserved_workflow(caller, name)
     defined = context.workflows.define(
         spec,
         principal=caller.principal,
         reason=arguments.reason,
         idempotency_key=arguments.idempotency_key,
+        admit=partial(refuse_others_workflow, caller),
     )
     machine = context.workflows.find(defined.workflow, defined.version)
     return DefinedAnswer(
