@@ -155,7 +155,7 @@ VERBS = (
         name="entity.history",
         title="History of an entity",
         description="Every change of an entity, oldest first: when, who, why and which slots. "
-        "Works for deleted entities by id. To read an old state use entity.find with as-of.",
+        "Also of deleted entities, by id. For an old state use entity.find with as-of.",
         access="read",
         arguments=HistoryArguments,
         result=History,
