@@ -136,10 +136,10 @@ def _tell_whose(problem: Problem, numbers: list[int], count: int) -> None:
     """Let the findings of a part of the operations say which of all they are about."""
     if len(numbers) == 1 < count and not problem.data.get("findings"):
         found = {"code": problem.code, "message": problem.message, "hint": problem.hint, "at": 0}
-        problem.data = {**problem.data, "findings": [found]}
+        problem.data["findings"] = [found]
     if blamed := blame(problem, max(len(numbers), 2)):
         told = [{**one, "at": numbers[at]} for at in blamed for one in blamed[at]]
-        problem.data = {**problem.data, "findings": told}
+        problem.data["findings"] = told
 
 
 def _named(operations: Sequence[Operation]) -> list[str]:
