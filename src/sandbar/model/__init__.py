@@ -19,7 +19,6 @@ from sandbar.model.commits import Commit, EntityChange, Standing
 from sandbar.model.core import FIRST_FREE_ID
 from sandbar.model.credentials import Credentials
 from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cursor
-from sandbar.model.definition_parts import definition_parts
 from sandbar.model.definitions import definition_operations
 from sandbar.model.document_rules import Document
 from sandbar.model.expressions import Expression, compile_expression
@@ -48,6 +47,7 @@ from sandbar.model.operations import (
     Update,
     malformed_operations,
 )
+from sandbar.model.parts import definition_parts
 from sandbar.model.patterns import compile_pattern
 from sandbar.model.placing import Place
 from sandbar.model.plain_words import UNREADABLE, said_plainly, what_it_takes
