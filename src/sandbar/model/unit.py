@@ -187,16 +187,14 @@ class Unit:
         return None
 
     def _resolve_lookup(self, slot: Any, value: Any, referring: Property | None) -> int:
-        if self.guard is not None and isinstance(slot, str):
-            self.guard.admit_name(slot)  # before it is told whether there is such a slot
+        if self.guard is not None and isinstance(slot, str | int):  # first: is there such a slot?
+            self.guard.admit_name(slot if isinstance(slot, str) else self.schema.ident_of(slot))
         property = looked_up_by(self.schema, slot, value, referring)
-        if self.guard is not None:
-            self.guard.admit_name(property.ident)
         stored = decode_slot(property, value, self.resolve, self.match)
-        for key in lookup_keys(property, value, stored):
-            for id in self.holders(property, key):
-                if self.shows(id):
-                    return id
+        keys = lookup_keys(property, value, stored)
+        found = (id for key in keys for id in self.holders(property, key) if self.shows(id))
+        if (id := next(found, None)) is not None:
+            return id
         raise unknown_entity(self.schema, {slot: value}, referring)
 
     # --- changing ----------------------------------------------------------------------------
