@@ -15,6 +15,7 @@ import glob
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -120,8 +121,9 @@ class Aside:
         """The first rows that wait are in the table now."""
         del self.waiting[:count]
         if not self.waiting and self._handle is not None:
-            os.ftruncate(self._handle, 0)
-            self._rows = self._bytes = 0
+            with suppress(OSError):  # then they stay here, too, and are taken in once more in vain
+                os.ftruncate(self._handle, 0)
+                self._rows = self._bytes = 0
 
     def close(self) -> None:
         """Let go of the file; with nothing in it, it is removed."""
