@@ -21,8 +21,7 @@ from starlette.types import ASGIApp
 from sandbar import clock
 from sandbar.access import Houses
 from sandbar.database import Database
-from sandbar.faults import log_fault
-from sandbar.gate import (
+from sandbar.edge import (
     BodyLimit,
     HeaderLimit,
     HostCheck,
@@ -31,6 +30,7 @@ from sandbar.gate import (
     RequestId,
     SignIn,
 )
+from sandbar.faults import log_fault
 from sandbar.mcp import Endpoint, Listing, PlainEndpoint
 from sandbar.packs import known_endpoints
 

@@ -13,11 +13,11 @@ from mcp.shared.exceptions import MCPError
 
 from sandbar.access import Guarded, is_protected, protected_classes, protected_roots
 from sandbar.codecs import Codec, Codecs, emit_one
+from sandbar.edge.streams import Watched
 from sandbar.errors import Forbidden, Incorrect, NotFound, Problem
 from sandbar.mcp.cursors import read_cursor, write_cursor
 from sandbar.mcp.exchange import Exchange, exchange_of
 from sandbar.mcp.service import Service
-from sandbar.mcp.streams import Watched
 from sandbar.mcp.wire import (
     INVALID_PARAMS,
     RESOURCE_NOT_FOUND,

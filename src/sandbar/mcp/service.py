@@ -9,11 +9,11 @@ from mcp.server.context import ServerRequestContext
 
 from sandbar.access import Caller, local_caller
 from sandbar.database import Database
+from sandbar.edge.runner import Runner
+from sandbar.edge.streams import Streams
 from sandbar.mcp.exchange import Exchange, Listing
 from sandbar.mcp.left_open import LeftOpen
-from sandbar.mcp.running import Runner
 from sandbar.mcp.sessions import Sessions
-from sandbar.mcp.streams import Streams
 
 T = TypeVar("T")
 

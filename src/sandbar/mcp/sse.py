@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 from mcp.shared.exceptions import MCPError
 
+from sandbar.edge.streams import PROMPTS, RESOURCES, TOOLS, Stream
 from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.frames import (
     KEEP_ALIVE,
@@ -20,7 +21,6 @@ from sandbar.mcp.frames import (
     send_part,
 )
 from sandbar.mcp.server import McpServer
-from sandbar.mcp.streams import PROMPTS, RESOURCES, TOOLS, Stream
 from sandbar.mcp.subscriptions import OpenStream
 from sandbar.mcp.task_news import TaskNews, said_as_seeds
 from sandbar.mcp.wire import INVALID_PARAMS, failed, protocol_error

@@ -11,12 +11,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
-from sandbar.errors import Incorrect, NotFound
-from sandbar.faults import log_fault
-from sandbar.mcp.exchange import Exchange, exchange_of
-from sandbar.mcp.resources import Resources
-from sandbar.mcp.service import Service, connection_of
-from sandbar.mcp.streams import (
+from sandbar.edge.streams import (
     PROMPTS,
     RESOURCES,
     TOOLS,
@@ -26,6 +21,11 @@ from sandbar.mcp.streams import (
     Watched,
     too_many,
 )
+from sandbar.errors import Incorrect, NotFound
+from sandbar.faults import log_fault
+from sandbar.mcp.exchange import Exchange, exchange_of
+from sandbar.mcp.resources import Resources
+from sandbar.mcp.service import Service, connection_of
 from sandbar.mcp.task_asking import BEGUN, SESSION_TASKS, ask_session
 from sandbar.mcp.task_news import TASKS, TaskNews, said_in_session, said_to_listener
 from sandbar.mcp.tasks import declares_tasks, missing_extension

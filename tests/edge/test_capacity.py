@@ -8,12 +8,12 @@ import pytest
 
 from sandbar import clock
 from sandbar.access import Caller
+from sandbar.edge.asgi import Receive, Scope, Send
+from sandbar.edge.capacity import KNOWN_S, Capacity, Place
+from sandbar.edge.proxies import Proxies, neighbourhood
 from sandbar.errors import TooMany
-from sandbar.gate.asgi import Receive, Scope, Send
-from sandbar.gate.capacity import KNOWN_S, Capacity, Place
-from sandbar.gate.proxies import Proxies, neighbourhood
-from tests.gate.live import echo, serving
-from tests.gate.raw import START, WHOLE, opened, said, told
+from tests.edge.live import echo, serving
+from tests.edge.raw import START, WHOLE, opened, said, told
 
 HOME = "10.0.0.1"
 CLOSING = WHOLE.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from sandbar.edge.asgi import INVALID_REQUEST, App, Message, Receive, Scope, Send, header, refuse
 from sandbar.errors import Incorrect
-from sandbar.gate.asgi import INVALID_REQUEST, App, Message, Receive, Scope, Send, header, refuse
 
 # What a transaction may hold (4 MiB), and room for what is written around it.
 BODY_BYTES_MAX = 4 * 1024 * 1024 + 64 * 1024

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 import uvicorn
 
-from sandbar.gate.asgi import App, Receive, Scope, Send
-from sandbar.gate.capacity import Capacity
-from sandbar.gate.connections import Connection
+from sandbar.edge.asgi import App, Receive, Scope, Send
+from sandbar.edge.capacity import Capacity
+from sandbar.edge.connections import Connection
 
 _START_S_MAX = 10
 _LOOK_S = 0.01

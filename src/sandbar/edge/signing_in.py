@@ -9,8 +9,7 @@ import anyio.to_thread
 import msgspec
 
 from sandbar.access import Caller, Houses, sign_in, sign_in_at_once
-from sandbar.errors import Forbidden, Interrupted, Problem, TooMany, Unauthenticated, Unavailable
-from sandbar.gate.asgi import (
+from sandbar.edge.asgi import (
     INTERNAL_ERROR,
     RETRY_SOON,
     App,
@@ -24,7 +23,8 @@ from sandbar.gate.asgi import (
     refuse,
     state_of,
 )
-from sandbar.gate.capacity import Capacity
+from sandbar.edge.capacity import Capacity
+from sandbar.errors import Forbidden, Interrupted, Problem, TooMany, Unauthenticated, Unavailable
 
 _UNAUTHORIZED = -32001
 _TOO_MANY = -32029
@@ -34,7 +34,7 @@ _ID_WAIT_S_MAX = 0.25
 # What tells an attacker nothing; of everything else only the log has the reason.
 _SHOWN = frozenset({"auth.missing", "auth.malformed"})
 
-_log = logging.getLogger("sandbar.gate")
+_log = logging.getLogger("sandbar.edge")
 
 
 class _Numbered(msgspec.Struct):

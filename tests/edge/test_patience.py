@@ -17,11 +17,11 @@ from functools import partial
 
 import pytest
 
-from sandbar.gate import HostCheck, RequestId
-from sandbar.gate.asgi import Receive, Scope, Send
-from sandbar.gate.connections import Connection
-from tests.gate.live import deaf, echo, serving
-from tests.gate.raw import HEAD_S, START, UNREAD_S, WHOLE, Hasty, opened, said
+from sandbar.edge import HostCheck, RequestId
+from sandbar.edge.asgi import Receive, Scope, Send
+from sandbar.edge.connections import Connection
+from tests.edge.live import deaf, echo, serving
+from tests.edge.raw import HEAD_S, START, UNREAD_S, WHOLE, Hasty, opened, said
 
 UNSENT = START + b"Content-Length: 1000\r\n\r\n"
 

@@ -1,6 +1,6 @@
 """Thousands of connections that never ask for anything, and how others are served meanwhile.
 
-python -m tests.gate.siege        measures a server that it starts, and writes a table
+python -m tests.edge.siege        measures a server that it starts, and writes a table
 """
 
 from __future__ import annotations

@@ -20,15 +20,15 @@ from collections.abc import Callable, Hashable, Iterable
 
 from sandbar import clock
 from sandbar.access import Caller
+from sandbar.edge.proxies import Proxies, neighbourhood
 from sandbar.errors import TooMany
-from sandbar.gate.proxies import Proxies, neighbourhood
 
 CONNECTIONS_MAX = 2_000
 KNOWN_S = 3_600.0  # for which an address is known after somebody has signed in from it
 _KNOWN_MAX = 4_096
 _TELL_EVERY_S = 60.0
 
-_log = logging.getLogger("sandbar.gate")
+_log = logging.getLogger("sandbar.edge")
 
 _Queue = OrderedDict["Place", None]
 

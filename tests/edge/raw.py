@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from contextlib import suppress
 
-from sandbar.gate.connections import Connection
+from sandbar.edge.connections import Connection
 
 HEAD_S = 0.5
 UNREAD_S = 0.3

@@ -17,9 +17,7 @@ from sandbar import clock
 from sandbar.access import Caller
 from sandbar.audit import Journal, Note, accompanied
 from sandbar.database import Database
-from sandbar.errors import Interrupted, Problem, TooMany, Unavailable
-from sandbar.faults import log_fault
-from sandbar.gate.asgi import (
+from sandbar.edge.asgi import (
     INTERNAL_ERROR,
     RETRY_SOON,
     App,
@@ -30,6 +28,8 @@ from sandbar.gate.asgi import (
     refuse,
     state_of,
 )
+from sandbar.errors import Interrupted, Problem, TooMany, Unavailable
+from sandbar.faults import log_fault
 from sandbar.patience import limited
 
 REFUSED = "request.refused"  # by a status, without a word of ours

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from sandbar.access import Houses, add_account, revoke
+from sandbar.edge import RequestId, SignIn
+from sandbar.edge.asgi import App, Receive, Scope, Send
 from sandbar.errors import Unavailable
-from sandbar.gate import RequestId, SignIn
-from sandbar.gate.asgi import App, Receive, Scope, Send
 from sandbar.model import Workspace
 from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.sqlite.store import SqliteStore
-from tests.gate.live import Answer, ask, echo, serving
+from tests.edge.live import Answer, ask, echo, serving
 from tests.kept_postgres import kept_store
 
 KEY = "super-secret-mcp-key"
@@ -120,7 +120,7 @@ def test_a_wrong_token_reads_alike(
     add_account(door.workspace, "claude", KEY)
     add_account(door.workspace, "idle", KEY)
     revoke(door.workspace, "idle")
-    with caplog.at_level(logging.WARNING, "sandbar.gate"):
+    with caplog.at_level(logging.WARNING, "sandbar.edge"):
         answer = door.knock(token)
     assert answer.status == 401
     assert answer.headers["www-authenticate"].startswith(f'{CHALLENGE}, error="invalid_token"')

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.cli.program import Running
-from tests.gate.siege import ATTACKS, besieged, minted, quietly_served, served_ms, times_ms
+from tests.edge.siege import ATTACKS, besieged, minted, quietly_served, served_ms, times_ms
 
 SERVED_MS_MAX = 100
 EVERY_DAY = ("half-sent heads", "silent connections", "bodies that never come")

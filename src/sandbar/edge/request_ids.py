@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid_utils
 
 from sandbar.audit import nameable_id
-from sandbar.gate.asgi import App, Message, Receive, Scope, Send, header, state_of
+from sandbar.edge.asgi import App, Message, Receive, Scope, Send, header, state_of
 
 _HEADER = b"x-request-id"
 

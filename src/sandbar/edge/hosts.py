@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
+from sandbar.edge.asgi import INVALID_REQUEST, App, Receive, Scope, Send, refuse
 from sandbar.errors import Forbidden, Incorrect
-from sandbar.gate.asgi import INVALID_REQUEST, App, Receive, Scope, Send, refuse
 
 _HINT = "name it with `sandbar serve --allowed-host` or `--public-url` if it is yours"
 _ONCE = "send one Host, and at most one Origin"

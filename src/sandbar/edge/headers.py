@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from sandbar.edge.asgi import INVALID_REQUEST, App, Receive, Scope, Send, refuse
 from sandbar.errors import Incorrect
-from sandbar.gate.asgi import INVALID_REQUEST, App, Receive, Scope, Send, refuse
 
 HEADER_BYTES_MAX = 64 * 1024
 

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from sandbar.gate import RequestId
-from tests.gate.live import ask, echo, serving
+from sandbar.edge import RequestId
+from tests.edge.live import ask, echo, serving
 
 KEY = "sk-sand-" + "0" * 64
 

@@ -17,8 +17,7 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from sandbar.errors import Incorrect, Problem, TooMany, Unavailable
-from sandbar.gate.asgi import (
+from sandbar.edge.asgi import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
     App,
@@ -28,8 +27,9 @@ from sandbar.gate.asgi import (
     Send,
     error_body,
 )
-from sandbar.gate.capacity import Capacity, Place
-from sandbar.gate.headers import HEADER_BYTES_MAX, headers_too_large
+from sandbar.edge.capacity import Capacity, Place
+from sandbar.edge.headers import HEADER_BYTES_MAX, headers_too_large
+from sandbar.errors import Incorrect, Problem, TooMany, Unavailable
 
 HEADERS_MAX = 200
 TARGET_BYTES_MAX = 8 * 1024

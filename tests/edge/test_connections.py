@@ -10,15 +10,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbar.gate import HEADER_BYTES_MAX, HostCheck, RequestId
-from sandbar.gate.asgi import Receive, Scope, Send
-from sandbar.gate.connections import (
+from sandbar.edge import HEADER_BYTES_MAX, HostCheck, RequestId
+from sandbar.edge.asgi import Receive, Scope, Send
+from sandbar.edge.connections import (
     HEADERS_MAX,
     PIPELINED_MAX,
     TARGET_BYTES_MAX,
 )
-from tests.gate.live import deaf, echo, serving
-from tests.gate.raw import START, WHOLE, Hasty, opened, told
+from tests.edge.live import deaf, echo, serving
+from tests.edge.raw import START, WHOLE, Hasty, opened, told
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ from contextlib import suppress
 
 import pytest
 
-from sandbar.gate import BodyLimit, HeaderLimit, HostCheck, RequestId
-from sandbar.gate.asgi import Receive, Scope, Send
-from tests.gate.live import ask, echo, serving
+from sandbar.edge import BodyLimit, HeaderLimit, HostCheck, RequestId
+from sandbar.edge.asgi import Receive, Scope, Send
+from tests.edge.live import ask, echo, serving
 
 LIMIT = 1000
 
