@@ -20,6 +20,7 @@ from starlette.requests import Request
 
 from sandbar.access import Caller
 from sandbar.database import Database
+from sandbar.edge.asgi import Message, Receive, Scope, Send, Whole, send_bytes, unless_gone
 from sandbar.errors import Problem
 from sandbar.mcp import bare
 from sandbar.mcp.answers import Answer, say_nothing
@@ -42,16 +43,7 @@ from sandbar.mcp.exchange import (
     what_is_wrong_with,
 )
 from sandbar.mcp.folding import Fold
-from sandbar.mcp.frames import (
-    Message,
-    Receive,
-    Scope,
-    Send,
-    Whole,
-    send_bytes,
-    send_json,
-    unless_gone,
-)
+from sandbar.mcp.frames import send_json
 from sandbar.mcp.recording import admitted, ignore
 from sandbar.mcp.server import McpServer
 from sandbar.mcp.service import Service

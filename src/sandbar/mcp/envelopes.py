@@ -8,7 +8,8 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from sandbar.mcp.frames import Message, Receive, Scope, Send, send_json
+from sandbar.edge.asgi import Message, Receive, Scope, Send
+from sandbar.mcp.frames import send_json
 from sandbar.mcp.wire import INVALID_REQUEST, PARSE_ERROR, json_encode
 
 UNREADABLE = object()

@@ -22,6 +22,7 @@ from typing import Any
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 
+from sandbar.edge.asgi import Receive, Scope, Send, send_bytes, unless_gone
 from sandbar.errors import NotFound, Problem
 from sandbar.mcp.envelopes import (
     UNREADABLE,
@@ -33,7 +34,7 @@ from sandbar.mcp.envelopes import (
 )
 from sandbar.mcp.exchange import Exchange, exchange_in
 from sandbar.mcp.folding import Fold
-from sandbar.mcp.frames import Receive, Scope, Send, send_bytes, send_json, unless_gone
+from sandbar.mcp.frames import send_json
 from sandbar.mcp.recording import admitted, ignore
 from sandbar.mcp.server import Face, McpServer, wrong_params
 from sandbar.mcp.service import Service

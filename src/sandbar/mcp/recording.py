@@ -15,8 +15,9 @@ import anyio.to_thread
 from sandbar.access import Caller
 from sandbar.audit import Note, accompanied
 from sandbar.database import Database
+from sandbar.edge.asgi import Scope, Send
 from sandbar.errors import TooMany
-from sandbar.mcp.frames import Scope, Send, send_json
+from sandbar.mcp.frames import send_json
 from sandbar.mcp.wire import failed, protocol_error
 from sandbar.verbs import base_catalogue
 

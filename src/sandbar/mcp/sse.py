@@ -7,19 +7,10 @@ from typing import Any
 import anyio
 from mcp.shared.exceptions import MCPError
 
+from sandbar.edge.asgi import Receive, Send, begin_stream, end_stream, gone, send_part
 from sandbar.edge.streams import PROMPTS, RESOURCES, TOOLS, Stream
 from sandbar.mcp.exchange import Exchange
-from sandbar.mcp.frames import (
-    KEEP_ALIVE,
-    Receive,
-    Send,
-    begin_stream,
-    end_stream,
-    frame,
-    gone,
-    send_json,
-    send_part,
-)
+from sandbar.mcp.frames import KEEP_ALIVE, frame, send_json
 from sandbar.mcp.server import McpServer
 from sandbar.mcp.subscriptions import OpenStream
 from sandbar.mcp.task_news import TaskNews, said_as_seeds
