@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -25,17 +25,22 @@ from sandbar.workflow import PROCESSES
 STREAMS_PER_CALLER = 100
 WATCHED_PER_STREAM = 1000
 
-TOOLS = "notifications/tools/list_changed"
-PROMPTS = "notifications/prompts/list_changed"
-RESOURCES = "notifications/resources/list_changed"
-UPDATED = "notifications/resources/updated"
+# What a stream may hear of: a list that has changed, or one resource that has.
+TOOLS, PROMPTS, RESOURCES = "tools", "prompts", "resources"
+UPDATED = "updated"
 
 _PROMPT_CLASSES = frozenset({"prompt/Prompt", "workflow/Definition"})
 _CLOCK_MAY_STEP_S = 60.0  # look again at whether an account has expired
 
-Notice = tuple[str, dict[str, Any] | None]
 # The entity behind a URI, and its ident if the URI names that: the next to bear it is meant, too.
 Watched = tuple[int | None, str | None]
+
+
+class Due(NamedTuple):
+    """One thing to tell: a list has changed, or the resource of this URI was updated."""
+
+    kind: str
+    uri: str | None = None
 
 
 class Stream:
@@ -113,11 +118,10 @@ class Stream:
             changed = [entity.id for entity in news.entities if entity.id in followed]
         self._due_tasks.update(dict.fromkeys(changed))
 
-    def give_back(self, notices: list[Notice]) -> None:
+    def give_back(self, taken: list[Due]) -> None:
         """These could not be told: they are due still."""
-        self._due_lists.update((method, None) for method, params in notices if params is None)
-        uris = (params["uri"] for method, params in notices if method == UPDATED and params)
-        self._due_uris.update((uri, None) for uri in uris if uri in self._uris)
+        self._due_lists.update((one.kind, None) for one in taken if one.uri is None)
+        self._due_uris.update((one.uri, None) for one in taken if one.uri in self._uris)
         self._stir()
 
     def close(self) -> None:
@@ -134,16 +138,16 @@ class Stream:
         """Wait until something is due, or the stream has ended."""
         await self._wake.wait()
 
-    def take(self) -> list[Notice]:
+    def take(self) -> list[Due]:
         """What to tell now; it is due no longer."""
         if not self.is_closed:
             self._wake = anyio.Event()
-        notices: list[Notice] = [(method, None) for method in self._due_lists]
-        notices += [(UPDATED, {"uri": uri}) for uri in self._due_uris]
+        due = [Due(kind) for kind in self._due_lists]
+        due += [Due(UPDATED, uri) for uri in self._due_uris]
         self._due_lists, self._due_uris = {}, {}
-        return notices
+        return due
 
-    async def due(self, timeout_s: float) -> list[Notice] | None:
+    async def due(self, timeout_s: float) -> list[Due] | None:
         """Wait for news: what to tell, nothing after a quiet while, None when it has ended."""
         with anyio.move_on_after(timeout_s):
             await self.stirred()

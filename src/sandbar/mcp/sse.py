@@ -11,6 +11,7 @@ from sandbar.edge.asgi import Receive, Send, begin_stream, end_stream, gone, sen
 from sandbar.edge.streams import PROMPTS, RESOURCES, TOOLS, Stream
 from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.frames import KEEP_ALIVE, frame, send_json
+from sandbar.mcp.notices import said
 from sandbar.mcp.server import McpServer
 from sandbar.mcp.subscriptions import OpenStream
 from sandbar.mcp.task_news import TaskNews, said_as_seeds
@@ -74,13 +75,13 @@ async def _serve(
 
 
 async def _tell(stream: Stream, task_news: TaskNews, send: Send) -> None:
-    while (notices := await stream.due(_QUIET_S)) is not None:
-        for method, params in (*notices, *await task_news.due()):
+    while (due := await stream.due(_QUIET_S)) is not None:
+        for method, params in (*said(due), *await task_news.due()):
             message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
             if params is not None:
                 message["params"] = params
             await send_part(send, frame(message))
-        if not notices:
+        if not due:
             await send_part(send, KEEP_ALIVE)
 
 

@@ -16,7 +16,6 @@ from sandbar.edge.streams import (
     RESOURCES,
     TOOLS,
     WATCHED_PER_STREAM,
-    Notice,
     Stream,
     Watched,
     too_many,
@@ -24,6 +23,7 @@ from sandbar.edge.streams import (
 from sandbar.errors import Incorrect, NotFound
 from sandbar.faults import log_fault
 from sandbar.mcp.exchange import Exchange, exchange_of
+from sandbar.mcp.notices import LIST_CHANGED, Notice, said
 from sandbar.mcp.resources import Resources
 from sandbar.mcp.service import Service, connection_of
 from sandbar.mcp.task_asking import BEGUN, SESSION_TASKS, ask_session
@@ -39,9 +39,9 @@ _WITH_TASKS = "2025-11-25"
 
 _ALL_LISTS = frozenset({TOOLS, PROMPTS, RESOURCES})
 _NOTIFICATIONS: dict[str, Any] = {
-    TOOLS: types.ToolListChangedNotification,
-    PROMPTS: types.PromptListChangedNotification,
-    RESOURCES: types.ResourceListChangedNotification,
+    LIST_CHANGED[TOOLS]: types.ToolListChangedNotification,
+    LIST_CHANGED[PROMPTS]: types.PromptListChangedNotification,
+    LIST_CHANGED[RESOURCES]: types.ResourceListChangedNotification,
 }
 
 
@@ -117,8 +117,8 @@ class Subscriptions:
         def ask(task: Task) -> None:
             tasks.start_soon(ask_session, self._service, connection, stream.caller, task)
 
-        said = said_in_session(connection.state[TOKENS], connection.state[BEGUN], ask)
-        task_news = TaskNews(self._service, stream, said)
+        task_words = said_in_session(connection.state[TOKENS], connection.state[BEGUN], ask)
+        task_news = TaskNews(self._service, stream, task_words)
         try:
             await connection.initialized.wait()
             if connection.protocol_version == _WITH_TASKS:
@@ -126,13 +126,13 @@ class Subscriptions:
             while not stream.is_closed:
                 await stream.stirred()
                 await sessions.until_listening(id)
-                notices = stream.take()
-                for method, params in (*notices, *await task_news.due()):
+                taken = stream.take()
+                for method, params in (*said(taken), *await task_news.due()):
                     await connection.notify(method, params)
                 if not sessions.is_listening(
                     id
                 ):  # it was cut off meanwhile: rather twice than never
-                    stream.give_back(notices)
+                    stream.give_back(taken)
                     task_news.give_back()
         except Exception as error:  # noqa: BLE001 - one session ends, and not the server
             log_fault("mcp.session-failed", error)
@@ -195,13 +195,13 @@ class Subscriptions:
                 honoured["resourceSubscriptions"] = await self._watch(exchange, stream, uris)
             if "taskIds" in (wanted.model_extra or {}):
                 honoured["taskIds"] = await self._follow(ctx, exchange, stream, wanted)
-            said = said_to_listener(meta)
-            task_news = TaskNews(self._service, stream, said, is_chosen=True)
+            words = said_to_listener(meta)
+            task_news = TaskNews(self._service, stream, words, is_chosen=True)
             if exchange.record is not None:
                 await exchange.record.settle()  # its answer begins now, and may last for days
             await self._acknowledge(ctx, honoured, meta)
-            while (notices := await stream.due(_QUIET_S)) is not None:
-                for notice in (*notices, *await task_news.due()):
+            while (due := await stream.due(_QUIET_S)) is not None:
+                for notice in (*said(due), *await task_news.due()):
                     await _send(ctx, notice, meta)
         finally:
             self._service.streams.close(stream)
@@ -285,7 +285,7 @@ def _wanted_lists(wanted: types.SubscriptionFilter) -> frozenset[str]:
         PROMPTS: wanted.prompts_list_changed,
         RESOURCES: wanted.resources_list_changed,
     }
-    return frozenset(method for method, is_wanted in flags.items() if is_wanted)
+    return frozenset(kind for kind, is_wanted in flags.items() if is_wanted)
 
 
 def _honoured(wanted: types.SubscriptionFilter) -> dict[str, Any]:
