@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import uvicorn
 
+from sandbar.edge import state_of
 from sandbar.edge.asgi import App, Receive, Scope, Send
 from sandbar.edge.capacity import Capacity
 from sandbar.edge.connections import Connection
@@ -105,10 +106,10 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
             return
         received += len(message.get("body", b""))
         is_whole = not message.get("more_body", False)
-    state = scope["state"]
+    state = state_of(scope)
     said = {
-        "caller": state.get("caller"),
-        "request-id": state.get("request_id"),
+        "caller": state.caller,
+        "request-id": state.request_id,
         "received": received,
         "headers": [name.decode() for name, _ in scope["headers"]],
     }

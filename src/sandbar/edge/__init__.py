@@ -6,12 +6,14 @@ Plain ASGI, because each layer runs for each request. From the outside in: `Requ
 `sandbar.edge.capacity` how many connections each caller has.
 """
 
+from sandbar.edge.answering import Recording
 from sandbar.edge.bodies import BODY_BYTES_MAX, BodyLimit
 from sandbar.edge.headers import HEADER_BYTES_MAX, HeaderLimit
 from sandbar.edge.hosts import HostCheck
-from sandbar.edge.recording import Recorder, Recording
+from sandbar.edge.recording import Recorder
 from sandbar.edge.request_ids import RequestId
 from sandbar.edge.signing_in import SignIn
+from sandbar.edge.state import RequestState, state_of
 
 __all__ = [
     "BODY_BYTES_MAX",
@@ -22,5 +24,7 @@ __all__ = [
     "Recorder",
     "Recording",
     "RequestId",
+    "RequestState",
     "SignIn",
+    "state_of",
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sandbar.edge.asgi import INVALID_REQUEST, App, Message, Receive, Scope, Send, header, refuse
+from sandbar.edge.asgi import App, Message, Receive, Scope, Send, header
+from sandbar.edge.refusing import INVALID_REQUEST, refuse
 from sandbar.errors import Incorrect
 
 # What a transaction may hold (4 MiB), and room for what is written around it.

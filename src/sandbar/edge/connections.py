@@ -17,18 +17,10 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from sandbar.edge.asgi import (
-    INTERNAL_ERROR,
-    INVALID_REQUEST,
-    App,
-    Message,
-    Receive,
-    Scope,
-    Send,
-    error_body,
-)
+from sandbar.edge.asgi import App, Message, Receive, Scope, Send
 from sandbar.edge.capacity import Capacity, Place
 from sandbar.edge.headers import HEADER_BYTES_MAX, headers_too_large
+from sandbar.edge.refusing import INTERNAL_ERROR, INVALID_REQUEST, error_body
 from sandbar.errors import Incorrect, Problem, TooMany, Unavailable
 
 HEADERS_MAX = 200

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sandbar.edge.asgi import INVALID_REQUEST, App, Receive, Scope, Send, refuse
+from sandbar.edge.asgi import App, Receive, Scope, Send
+from sandbar.edge.refusing import INVALID_REQUEST, refuse
 from sandbar.errors import Incorrect
 
 HEADER_BYTES_MAX = 64 * 1024

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from sandbar.edge.asgi import INVALID_REQUEST, App, Receive, Scope, Send, refuse
+from sandbar.edge.asgi import App, Receive, Scope, Send
+from sandbar.edge.refusing import INVALID_REQUEST, refuse
 from sandbar.errors import Forbidden, Incorrect
 
 _HINT = "name it with `sandbar serve --allowed-host` or `--public-url` if it is yours"

@@ -1,8 +1,8 @@
 """The audit at the door: every request that was understood gets its row before its answer leaves.
 
-`Recording` stands behind signing in. Whoever reads the request says what it is (`Record.open`),
-asks whether there are not too many of them (`admit`), and says how it ended (`fail`); the row is
-written by `settle`, at the latest when the answer begins. One that rode with a write is kept.
+Whoever reads a request of somebody who has signed in says what it is (`Record.open`), asks whether
+there are not too many of them (`admit`), and says how it ended (`fail`); the row is written by
+`settle`, at the latest when the answer begins. One that rode with a write is kept.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import anyio.to_thread
 
@@ -17,25 +18,14 @@ from sandbar import clock
 from sandbar.access import Caller
 from sandbar.audit import Journal, Note, accompanied
 from sandbar.database import Database
-from sandbar.edge.asgi import (
-    INTERNAL_ERROR,
-    RETRY_SOON,
-    App,
-    Message,
-    Receive,
-    Scope,
-    Send,
-    refuse,
-    state_of,
-)
-from sandbar.errors import Interrupted, Problem, TooMany, Unavailable
+from sandbar.errors import Interrupted, Problem, TooMany
 from sandbar.faults import log_fault
 from sandbar.patience import limited
 
-REFUSED = "request.refused"  # by a status, without a word of ours
+T = TypeVar("T")
+
 GONE = "client.gone"  # it hung up before its answer
 
-_STREAM = b"text/event-stream"
 _PARKED_S = 0.25  # a body that takes longer comes from somebody who is asked again who it is
 
 
@@ -180,7 +170,7 @@ class Record:
                 self.lost = problem
                 raise
 
-    def working(self, work: Callable[[], object]) -> object:
+    def working(self, work: Callable[[], T]) -> T:
         """Work in a thread that outlives its client if need be, and then keeps the row itself."""
         if not self._begin_work():  # its row says so already
             raise Interrupted("client.gone", "the client hung up", hint="send it again")
@@ -248,102 +238,3 @@ def refuse_often(per_minute: int, wait_s: float) -> TooMany:
 def seconds_up(wait_s: float) -> int:
     """Whole seconds, rounded up: who waits so long is served."""
     return max(1, -int(-wait_s // 1))
-
-
-class Recording:
-    """Gives every request of somebody who has signed in a `Record`, and settles it in time."""
-
-    def __init__(self, app: App, recorder: Recorder, surface: str) -> None:
-        self._app = app
-        self._recorder = recorder
-        self._surface = surface
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        state = state_of(scope)
-        record = state["record"] = Record(
-            self._recorder,
-            state["caller"],
-            self._surface,
-            state.get("request_id"),
-            state["refused_since"],
-        )
-
-        answer = _Answer(scope, send, record)
-        try:
-            await self._app(scope, receive, answer)
-        except Problem as problem:
-            is_ours = problem is record.lost or isinstance(problem, Unavailable | Interrupted)
-            if answer.is_begun or not is_ours:
-                raise
-            record.fail(problem.code)
-            await refuse(
-                scope, answer, 503, INTERNAL_ERROR, problem, id=record.id, headers=RETRY_SOON
-            )
-        finally:
-            record.abandon()
-
-
-class _Answer:
-    """A `send` that lets an answer begin once its request has a row, and else refuses it.
-
-    A stream that answers a POST begins before its row is written, and is held back until there is
-    something to tell: an answer, which has its row or says why not, or what is told before it.
-    """
-
-    def __init__(self, scope: Scope, send: Send, record: Record) -> None:
-        self._scope = scope
-        self._send = send
-        self._record = record
-        self._held: Message | None = None
-        self._is_withheld = False
-        self.is_begun = False
-
-    async def __call__(self, message: Message) -> None:
-        """One ASGI message of the answer."""
-        if self._is_withheld:
-            return
-        self.is_begun = True
-        if message["type"] != "http.response.start":
-            if self._held is not None:
-                start, self._held = self._held, None
-                await self._begin(start)
-        elif _goes_on(self._scope, message):
-            self._held = message
-            return
-        else:
-            await self._settle(message)
-            await self._begin(message)
-            return
-        if not self._is_withheld:
-            await self._send(message)
-
-    async def _settle(self, start: Message) -> None:
-        if start["status"] >= 400:
-            self._record.fail(REFUSED)
-        try:
-            await self._record.settle()
-        except Problem:
-            pass  # the record knows
-
-    async def _begin(self, start: Message) -> None:
-        problem, record = self._record.lost, self._record
-        if problem is None:
-            await self._send(start)
-            return
-        self._is_withheld = True  # no row, no answer
-        await refuse(
-            self._scope,
-            self._send,
-            503,
-            INTERNAL_ERROR,
-            problem,
-            id=record.id,
-            headers=RETRY_SOON,
-        )
-
-
-def _goes_on(scope: Scope, start: Message) -> bool:
-    """Whether this begins a stream whose answer comes later; one that is opened is an answer."""
-    kind = dict(start.get("headers", ())).get(b"content-type", b"")
-    return scope["method"] != "GET" and bytes(kind).startswith(_STREAM)

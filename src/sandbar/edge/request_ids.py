@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid_utils
 
 from sandbar.audit import nameable_id
-from sandbar.edge.asgi import App, Message, Receive, Scope, Send, header, state_of
+from sandbar.edge.asgi import App, Message, Receive, Scope, Send, header
+from sandbar.edge.state import state_of
 
 _HEADER = b"x-request-id"
 
@@ -25,7 +26,7 @@ class RequestId:
         id = "" if given is None else given.decode("latin-1")
         if not nameable_id(id):
             id = str(uuid_utils.uuid7())
-        state_of(scope)["request_id"] = id
+        state_of(scope).request_id = id
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -1,4 +1,4 @@
-"""The door: only an identified caller goes on, in `scope["state"]["caller"]`."""
+"""The door: only an identified caller goes on, as `state_of(scope).caller`."""
 
 from __future__ import annotations
 
@@ -9,21 +9,10 @@ import anyio.to_thread
 import msgspec
 
 from sandbar.access import Caller, Houses, sign_in, sign_in_at_once
-from sandbar.edge.asgi import (
-    INTERNAL_ERROR,
-    RETRY_SOON,
-    App,
-    Headers,
-    Message,
-    Receive,
-    Scope,
-    Send,
-    header,
-    is_modern,
-    refuse,
-    state_of,
-)
-from sandbar.edge.capacity import Capacity
+from sandbar.edge.answering import REFUSED_SINCE
+from sandbar.edge.asgi import App, Headers, Message, Receive, Scope, Send, header
+from sandbar.edge.refusing import INTERNAL_ERROR, RETRY_SOON, is_modern, refuse
+from sandbar.edge.state import state_of
 from sandbar.errors import Forbidden, Interrupted, Problem, TooMany, Unauthenticated, Unavailable
 
 _UNAUTHORIZED = -32001
@@ -68,7 +57,7 @@ class SignIn:
             await self._refuse(problem, scope, receive, send)
             return
         state = state_of(scope)
-        state["caller"] = caller
+        state.caller = caller
 
         async def refused_since() -> bool:
             """Whether they could not sign in any more; then that is answered already."""
@@ -82,20 +71,20 @@ class SignIn:
                 await self._refuse(problem, scope, _nothing_more, send)
                 return True
 
-        state["refused_since"] = refused_since
-        capacity: Capacity | None = state.get("capacity")
-        if capacity is None:
+        scope[REFUSED_SINCE] = refused_since
+        capacity, place = state.capacity, state.place
+        if capacity is None or place is None:
             await self._app(scope, receive, send)
             return
         try:
-            capacity.begin(state["place"], caller)
+            capacity.begin(place, caller)
         except TooMany as problem:
             await self._answer(problem, scope, receive, send)
             return
         try:
             await self._app(scope, receive, send)
         finally:
-            capacity.end(state["place"], caller)
+            capacity.end(place, caller)
 
     async def _caller(self, authorization: str | None) -> Caller:
         if self._is_inline:
@@ -105,7 +94,7 @@ class SignIn:
         return await anyio.to_thread.run_sync(sign_in, self._houses, authorization)
 
     async def _refuse(self, problem: Problem, scope: Scope, receive: Receive, send: Send) -> None:
-        request_id = state_of(scope).get("request_id")
+        request_id = state_of(scope).request_id
         _log.warning("sign-in refused: %s (request %s)", problem.code, request_id)
         await self._answer(problem, scope, receive, send)
 

@@ -20,6 +20,7 @@ from starlette.requests import Request
 
 from sandbar.access import Caller
 from sandbar.database import Database
+from sandbar.edge import state_of
 from sandbar.edge.asgi import Message, Receive, Scope, Send, Whole, send_bytes, unless_gone
 from sandbar.errors import Problem
 from sandbar.mcp import bare
@@ -35,6 +36,8 @@ from sandbar.mcp.envelopes import (
     whole_body,
 )
 from sandbar.mcp.exchange import (
+    FOLDED,
+    ROAD,
     Exchange,
     Listing,
     Road,
@@ -158,7 +161,7 @@ class Endpoint:
         await self._hand_over(scope, "modern", receive, send, accept=_BOTH, manager=manager)
 
     async def _session(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        session, caller = _session_id(headers), scope["state"]["caller"]
+        session, caller = _session_id(headers), _caller(scope)
         if not await self._counted(scope, send, DEFAULT_VERSION):
             return
         whole = Whole(send)
@@ -196,9 +199,9 @@ class Endpoint:
             if await self._read_in_session(scope, headers, message, send):
                 return
             onward = send if can_stream else Fold(send)
-            scope = {**scope, "state": {**scope["state"], "is_folded": not can_stream}}
+            scope = {**scope, FOLDED: not can_stream}
             receive = replay(completed(message) if is_greeting else body, receive)
-            with self._sessions.serving(_session_id(headers), scope["state"]["caller"]):
+            with self._sessions.serving(_session_id(headers), _caller(scope)):
                 await self._hand_over(scope, "session", receive, onward, accept=_BOTH)
         else:
             await self._bare(scope, message, accept, receive, send)
@@ -209,11 +212,10 @@ class Endpoint:
         """Answer a point read of a living session as if it were bare: nothing else is needed."""
         if "id" not in message or not self._is_point_read(message):
             return False
-        caller: Caller = scope["state"]["caller"]
-        session = self._sessions.use(_session_id(headers), caller)
+        session = self._sessions.use(_session_id(headers), _caller(scope))
         if session is None:
             return False
-        scope = {**scope, "state": {**scope["state"], "road": "session"}}
+        scope = {**scope, ROAD: "session"}
         request = Request(scope)
         await send_json(
             send, await bare.answer(self._server, request, message, session.version, say_nothing)
@@ -231,12 +233,11 @@ class Endpoint:
         manager: StreamableHTTPSessionManager | None = None,
     ) -> None:
         """Let the SDK's transports serve a request in its caller's name."""
-        state = {**scope["state"], "road": road}
         headers = list(scope["headers"])
         if accept is not None:
             headers = [(n, v) for n, v in headers if n not in (b"accept", b"content-type")]
             headers += [(b"accept", accept), (b"content-type", b"application/json")]
-        onward = {**scope, "state": state, "headers": headers, "user": _user(state["caller"])}
+        onward = {**scope, ROAD: road, "headers": headers, "user": _user(_caller(scope))}
         await (manager or self._manager).handle_request(onward, receive, send)
 
     def _is_point_read(self, message: Any) -> bool:
@@ -282,7 +283,7 @@ class Endpoint:
             ignore(scope, message["method"])
             await send_bytes(send, b"", 202, [])
             return
-        scope = {**scope, "state": {**scope["state"], "road": "bare"}}
+        scope = {**scope, ROAD: "bare"}
         exchange = self._exchange(scope, version)
         if message["method"] == "initialize":
             await send_json(send, await bare.greet(self._server, exchange, message))
@@ -333,6 +334,12 @@ def _normalised(scope: Scope) -> Headers:
     """The headers without stray white space; some parsers keep it."""
     scope["headers"] = [(name, value.strip()) for name, value in scope["headers"]]
     return dict(reversed(scope["headers"]))  # the first of two counts, as it does for the SDK
+
+
+def _caller(scope: Scope) -> Caller:
+    caller = state_of(scope).caller
+    assert caller is not None, "whoever calls this has signed in"
+    return caller
 
 
 def _session_id(headers: Headers) -> str:

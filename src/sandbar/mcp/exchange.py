@@ -11,6 +11,7 @@ from mcp.server.context import ServerRequestContext
 from sandbar.access import Caller
 from sandbar.audit import Note
 from sandbar.database import Database
+from sandbar.edge import state_of
 from sandbar.mcp.recording import OWN, Record
 
 Road = Literal["bare", "session", "modern", "stdio"]
@@ -18,6 +19,9 @@ Spelling = Literal["seed", "portable"]
 Listing = Literal["default", "core", "full", "classes", "all"]
 
 LISTINGS = frozenset({"default", "core", "full", "classes", "all"})
+# What the protocol notes of a request in its scope.
+ROAD = "sandbar.mcp.road"
+FOLDED = "sandbar.mcp.folded"  # its answer is folded into one JSON object
 _SPELLINGS = frozenset({"seed", "portable"})
 
 
@@ -84,10 +88,11 @@ def exchange_of(ctx: ServerRequestContext[Any, Any], service: Any) -> Exchange:
 
 def exchange_in(scope: Any, service: Any, version: str) -> Exchange:
     """What the endpoint knows about a request; one that was not given a road is bare."""
-    state = scope["state"]
-    caller: Caller = state["caller"]
+    state = state_of(scope)
+    caller = state.caller
+    assert caller is not None, "whoever calls this has signed in"
     query = query_of(scope)
-    road: Road = state.get("road", "bare")
+    road: Road = scope.get(ROAD, "bare")
     return Exchange(
         caller,
         service.database(caller),
@@ -95,6 +100,6 @@ def exchange_in(scope: Any, service: Any, version: str) -> Exchange:
         version,
         spelling_of(road, query),
         listing_of(query, service.listing),
-        state.get("request_id"),
-        state.get("record"),
+        state.request_id,
+        state.record,
     )

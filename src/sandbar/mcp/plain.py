@@ -32,7 +32,7 @@ from sandbar.mcp.envelopes import (
     what_is_wrong,
     whole_body,
 )
-from sandbar.mcp.exchange import Exchange, exchange_in
+from sandbar.mcp.exchange import ROAD, Exchange, exchange_in
 from sandbar.mcp.folding import Fold
 from sandbar.mcp.frames import send_json
 from sandbar.mcp.recording import admitted, ignore
@@ -128,7 +128,7 @@ class PlainEndpoint:
             **scope,
             "query_string": b"",  # /mcp is asked for other lists in the URL, this one has one
             "headers": headers + _JSON,
-            "state": {**scope["state"], "road": "modern"},
+            ROAD: "modern",
         }
         await self._manager.handle_request(onward, replay(body, receive), Fold(send))
 

@@ -15,6 +15,7 @@ import anyio.to_thread
 from sandbar.access import Caller
 from sandbar.audit import Note, accompanied
 from sandbar.database import Database
+from sandbar.edge import state_of
 from sandbar.edge.asgi import Scope, Send
 from sandbar.errors import TooMany
 from sandbar.mcp.frames import send_json
@@ -97,7 +98,7 @@ def tool_of(method: str, params: Any) -> str | None:
 
 def ignore(scope: Scope, method: str) -> None:
     """A message without an id asks for no answer; only what is a notification went well."""
-    record: Record | None = scope["state"].get("record")
+    record = state_of(scope).record
     if record is not None and not method.startswith("notifications/"):
         record.fail("request.refused")
 
@@ -106,7 +107,8 @@ async def admitted(
     scope: Scope, send: Send, method: str, message: dict[str, Any] | None, version: str
 ) -> bool:
     """Open the request's row and count it; whoever asks too often is told here."""
-    record: Record | None = scope["state"].get("record")
+    state = state_of(scope)
+    record = state.record
     if record is None:
         return True
     if await record.is_refused_now():
@@ -117,7 +119,7 @@ async def admitted(
     try:
         await record.admit()
     except TooMany as problem:
-        error = protocol_error(problem, version, scope["state"].get("request_id"))
+        error = protocol_error(problem, version, state.request_id)
         body = failed(id, error)
         wait = str(problem.data["retry-after-s"]).encode()
         await send_json(send, body, 429, (b"retry-after", wait))

@@ -14,6 +14,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from sandbar import __version__
+from sandbar.edge import state_of
 from sandbar.errors import Fault, Incorrect, Problem
 from sandbar.faults import log_fault
 from sandbar.mcp.completion import Completion
@@ -206,8 +207,7 @@ class McpServer:
 
     def _record(self, ctx: ServerRequestContext[Any, Any]) -> Record | None:
         if ctx.request is not None:
-            found: Record | None = ctx.request.scope["state"].get("record")
-            return found
+            return state_of(ctx.request.scope).record
         caller = self.service.local_caller
         database = self.service.database(caller)
         own = OwnRecord(database, caller, ctx.method, tool_of(ctx.method, ctx.params))
@@ -291,7 +291,4 @@ async def _ping(ctx: ServerRequestContext[Any, Any], params: types.RequestParams
 
 
 def _request_id(ctx: ServerRequestContext[Any, Any]) -> str | None:
-    if ctx.request is None:
-        return None
-    id: str | None = ctx.request.scope["state"].get("request_id")
-    return id
+    return None if ctx.request is None else state_of(ctx.request.scope).request_id

@@ -14,6 +14,7 @@ from mcp.shared.message import ServerMessageMetadata
 from pydantic import BaseModel, ValidationError
 
 from sandbar.errors import Unavailable
+from sandbar.mcp.exchange import FOLDED
 from sandbar.mcp.wire import dumped
 from sandbar.verbs import InputRequired
 
@@ -77,7 +78,7 @@ class Talk:
 def can_ask(ctx: ServerRequestContext[Any, Any]) -> bool:
     """Whether a question would reach the client, and its answer us."""
     # An answer that is folded into one JSON object has no room for questions.
-    is_folded = ctx.request is not None and ctx.request.scope["state"].get("is_folded", False)
+    is_folded = ctx.request is not None and ctx.request.scope.get(FOLDED, False)
     return ctx.session.can_send_request and not is_folded
 
 
