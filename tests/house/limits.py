@@ -45,7 +45,7 @@ BROAD_HANDLERS = {
         2,
         "a transaction fails alone, also in a batch: its error is its own caller's answer",
     ),
-    "sandbar/mcp/server.py": (1, "a client is shown the number of a defect, never its text"),
+    "sandbar/mcp/methods.py": (1, "a client is shown the number of a defect, never its text"),
     "sandbar/mcp/subscriptions.py": (
         1,
         "a session that cannot be told ends alone: its task runs beside those of all others",

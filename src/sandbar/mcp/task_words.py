@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mcp.shared.exceptions import MCPError
+import msgspec
 
-from sandbar.mcp.wire import INTERNAL_ERROR, json_encode
+from sandbar.mcp.wire import INTERNAL_ERROR, RefusedError, json_encode
 from sandbar.verbs import Task
 from sandbar.workflow import CALL, Question
 
@@ -20,6 +20,7 @@ RELATED = "io.modelcontextprotocol/related-task"
 POLL_MS = 500
 _BESIDE = "sandbar/process"
 _MESSAGE_CHARACTERS = 200
+_TASK_ID = b'"task-id"'
 
 _Shown = dict[str, Any]
 
@@ -181,9 +182,9 @@ def elicitation(message: str, schema: _Shown) -> _Shown:
     return {"mode": "form", "message": message, "requestedSchema": schema}
 
 
-def raised(error: _Shown) -> MCPError:
+def raised(error: _Shown) -> RefusedError:
     """The error that a task ended with."""
-    return MCPError(error["code"], error["message"], error["data"])
+    return RefusedError(error["code"], error["message"], error["data"])
 
 
 # --- the seeds' words ------------------------------------------------------------------------
@@ -192,6 +193,8 @@ def raised(error: _Shown) -> MCPError:
 def seed_envelope(result: _Shown) -> _Shown:
     """What a result that shows a task says besides: at its top, and in the payload."""
     shown = result.get("structuredContent")
+    if type(shown) is msgspec.Raw and _TASK_ID in bytes(shown):
+        shown = msgspec.json.decode(shown)
     if not isinstance(shown, dict) or "task-id" not in shown:
         return {}
     envelope: _Shown = {"taskId": shown["task-id"], "task-id": shown["task-id"]}
@@ -199,7 +202,7 @@ def seed_envelope(result: _Shown) -> _Shown:
         envelope |= {"status": shown["status"], "kind": shown.get("kind")}
     payload = {**shown, **envelope}
     told: _Shown = {**envelope, "structuredContent": payload}
-    text = {"type": "text", "text": json_encode(shown).decode()}
+    text = {"text": json_encode(shown).decode(), "type": "text"}
     if result.get("content") == [text]:  # a tool may have words of its own, and keeps them
         told["content"] = [{**text, "text": json_encode(payload).decode()}]
     return told
