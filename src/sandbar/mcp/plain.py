@@ -50,7 +50,7 @@ from sandbar.mcp.wire import (
     protocol_error,
 )
 from sandbar.packs import PackEndpoint
-from sandbar.verbs import Content
+from sandbar.verbs import Call, Content
 
 TOOL_FAILED = -32002
 
@@ -189,13 +189,15 @@ class PlainEndpoint:
         try:
             result = await self._service.read(
                 exchange,
-                lambda: exchange.database.call_as(
-                    exchange.caller,
-                    name,
-                    arguments or {},
-                    surface="mcp",
-                    request_id=exchange.request_id,
-                    note=exchange.note,
+                lambda: exchange.database.perform(
+                    Call(
+                        exchange.caller,
+                        name,
+                        arguments or {},
+                        surface="mcp",
+                        request_id=exchange.request_id,
+                        note=exchange.note,
+                    )
                 ),
             )
         except Problem as problem:

@@ -33,6 +33,7 @@ from sandbar.mcp.wire import (
     protocol_error,
 )
 from sandbar.verbs import (
+    Call,
     Content,
     InputRequired,
     Started,
@@ -203,18 +204,20 @@ class Tools:
         return self._only is None and declares_tasks(ctx)
 
     async def _later(self, exchange: Exchange, name: str, arguments: dict[str, Any]) -> Started:
-        return await self._service.read(
-            exchange,
-            lambda: exchange.database.call_later(exchange.caller, name, arguments, exchange.note),
+        call = Call(
+            exchange.caller, name, arguments, surface="mcp", note=exchange.note, is_later=True
         )
+        started: Started = await self._service.read(
+            exchange, lambda: exchange.database.perform(call)
+        )
+        return started
 
     async def _verb(self, exchange: Exchange, name: str) -> Verb | None:
-        verb = base_catalogue().find(name)
+        catalogue = exchange.database.catalogue
+        verb = catalogue.at_hand(name)
         if verb is not None or is_class_tool_name(name):
             return verb
-        return await self._service.read(
-            exchange, lambda: exchange.database.offer.catalogue.find(name)
-        )
+        return await self._service.read(exchange, lambda: catalogue.find(name))
 
     async def _task_of(
         self, ctx: ServerRequestContext[Any, Any], exchange: Exchange, result: Any
@@ -250,15 +253,16 @@ class Tools:
     def _call(
         self, exchange: Exchange, name: str, arguments: dict[str, Any], talk: Talk | None
     ) -> Any:
-        return exchange.database.call_as(
+        call = Call(
             exchange.caller,
             name,
             arguments,
             surface="mcp",
             request_id=exchange.request_id,
-            conversation=talk,
             note=exchange.note,
+            channel=talk,
         )
+        return exchange.database.perform(call)
 
     def _failure(self, exchange: Exchange, problem: Problem, name: str) -> dict[str, Any]:
         if exchange.record is not None:
