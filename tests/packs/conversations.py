@@ -6,9 +6,8 @@ from typing import Any
 
 from sandbar.access import Guarded
 from sandbar.packs import PackCode, code_of, loaded_packs
-from sandbar.verbs.catalogue import Catalogue
-from sandbar.verbs.context import Context
-from sandbar.verbs.dispatch import dispatch
+from sandbar.verbs import Call, Catalogue, Context
+from tests.bare_services import BareServices
 
 ALL_CAPABILITIES: dict[str, Any] = {"sampling": {}, "elicitation": {}, "roots": {}}
 
@@ -56,10 +55,15 @@ class ScriptedClient:
 def in_context(db: Guarded, client: ScriptedClient | None = None) -> tuple[Context, PackCode]:
     """A call's context in a workspace, and the code of its packs."""
     code = code_of(loaded_packs(db))
-    return Context(db, Catalogue(code.verbs), "test", "1", client), code
+    call = Call(db.caller, "test", surface="test", request_id="1", channel=client)
+    return Context(call, db, services_of(db)), code
+
+
+def services_of(db: Guarded) -> BareServices:
+    """The verbs of the workspace's packs and nothing else."""
+    return BareServices(db, Catalogue(code_of(loaded_packs(db)).verbs))
 
 
 def run(db: Guarded, name: str, client: ScriptedClient | None = None, /, **arguments: Any) -> Any:
     """Call a tool of the workspace's packs through the turnstile."""
-    context, _ = in_context(db, client)
-    return dispatch(context, name, arguments)
+    return services_of(db).perform(Call(db.caller, name, arguments, channel=client))

@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 
 import sandbar
-from sandbar.verbs import Context, dispatch
-from tests.verbs.conftest import Call, context_of, refusal
+from sandbar.verbs import Call as VerbCall
+from tests.verbs.conftest import Call, caller_of, refusal
 
 
 def test_describe_says_all_about_a_class(call: Call) -> None:
@@ -178,9 +178,9 @@ def test_all_instances_are_checked_with_progress(zorp: sandbar.Database) -> None
         ]
     )
     listener = Listener()
-    quiet = context_of(zorp)
-    context = Context(quiet.db, quiet.catalogue, conversation=listener)
-    answer = dispatch(context, "class.validate-all-instances", {"class": "zorp/Footwear"})
+    given = {"class": "zorp/Footwear"}
+    call = VerbCall(caller_of(zorp), "class.validate-all-instances", given, channel=listener)
+    answer = zorp.perform(call)
     assert (answer.report.checked, answer.report.invalid) == (462, 0)
     assert [done for done, _, _ in listener.told] == [200, 400, 462]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandbar.cli.calling import existing, settings_of
+from sandbar.cli.calling import call_verb, existing, settings_of
 from sandbar.cli.options import ExistingDatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
@@ -43,16 +43,13 @@ def call(
     Works on the database itself, with or without a running server. A value is text where the verb
     takes text, else JSON; KEY:=JSON is always JSON, as in `entity:=72`.
     """
-    from sandbar.access import local_caller
-
     settings = settings_of(database, workspace)
     given = _object(json)
     texts, values = _split(arguments or [])
     with existing(settings) as db:
         catalogue = db.offer.catalogue
         given |= {key: _read(catalogue, verb, key, text) for key, text in texts.items()}
-        caller = local_caller(db.workspace_name)
-        answer = db.call_as(caller, verb, given | values, surface="cli")
+        answer = call_verb(db, verb, given | values)
         advice = _left_to_others(db, settings, verb, answer)
     _print_answer(answer)
     if advice:

@@ -7,14 +7,12 @@ from typing import Any
 
 import msgspec
 
-from sandbar.access import Caller, caller_again
+from sandbar.access import caller_again
 from sandbar.errors import Interrupted, Problem
-from sandbar.verbs import Content
+from sandbar.verbs import Call, Content
 from sandbar.workflow import CALL, Activity, Outcome, Running, internal_workflow, told
 
 _encode = msgspec.json.Encoder(decimal_format="string").encode
-
-CallAs = Callable[[Caller, str, dict[str, Any], str, "Background"], Any]
 
 
 class Background:
@@ -44,7 +42,7 @@ class Background:
         """There is none."""
 
 
-def call_activity(workspace_name: str, call_as: CallAs) -> Activity:
+def call_activity(workspace_name: str, perform: Callable[[Call], Any]) -> Activity:
     """What makes the call, in the name of whoever asked for it and with the rights of now."""
 
     def run(job: Running) -> Outcome:
@@ -54,8 +52,10 @@ def call_activity(workspace_name: str, call_as: CallAs) -> Activity:
         verb, arguments = job.data["verb"], dict(job.data.get("arguments") or {})
         # A verb that is made again after a crash finds what it did the first time.
         key = f"task-{job.process.process_id}.{job.process.run}"
+        channel = Background(job)
+        call = Call(caller, verb, arguments, surface="task", channel=channel, retry_key=key)
         try:
-            result = call_as(caller, verb, arguments, key, Background(job))
+            result = perform(call)
         except Interrupted:
             raise
         except Problem as problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
@@ -14,7 +15,7 @@ from sandbar.edge import state_of
 from sandbar.edge.asgi import Scope
 from sandbar.mcp.client import Client
 from sandbar.mcp.recording import Record
-from sandbar.verbs import Verb, base_catalogue
+from sandbar.verbs import Call, Conversation, Verb
 
 Road = Literal["bare", "session", "modern", "stdio"]
 Spelling = Literal["seed", "portable"]
@@ -48,6 +49,27 @@ class Exchange(msgspec.Struct, frozen=True):
         """Its row in the audit, if somebody else keeps that."""
         return None if self.record is None else self.record.note
 
+    def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        channel: Conversation | None = None,
+        *,
+        is_later: bool = False,
+    ) -> Call:
+        """The call that this request makes of a verb or a tool."""
+        return Call(
+            self.caller,
+            name,
+            arguments,
+            self.verb,
+            "mcp",
+            self.request_id,
+            note=self.note,
+            channel=channel,
+            is_later=is_later,
+        )
+
 
 def spelling_of(road: Road, query: dict[str, list[str]]) -> Spelling:
     """Bare requests are the seeds' own; every client with an envelope gets portable names."""
@@ -77,12 +99,12 @@ def query_of(scope: Any) -> dict[str, list[str]]:
     return parse_qs(given.decode("latin-1")) if given else {}
 
 
-def called_in(method: object, params: object) -> tuple[str | None, Verb | None]:
+def called_in(database: Database, method: object, params: object) -> tuple[str | None, Verb | None]:
     """The tool that a request calls, by its verb's name if it is one; and that verb, if ours."""
     name = params.get("name") if method == "tools/call" and isinstance(params, dict) else None
     if not isinstance(name, str):
         return None, None
-    verb = base_catalogue().find(name)
+    verb = database.catalogue.at_hand(name)
     return (name, None) if verb is None else (verb.name, verb)
 
 
@@ -97,13 +119,14 @@ def exchange_in(
     state = state_of(scope)
     caller = state.caller
     assert caller is not None, "whoever calls this has signed in"
-    query, id, called, verb = query_of(scope), None, None, None
+    database, query = service.database(caller), query_of(scope)
+    id, called, verb = None, None, None
     if message is not None:
         id = message.get("id")
-        called, verb = called_in(message.get("method"), message.get("params"))
+        called, verb = called_in(database, message.get("method"), message.get("params"))
     return Exchange(
         caller,
-        service.database(caller),
+        database,
         road,
         version,
         spelling_of(road, query),

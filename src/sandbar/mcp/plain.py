@@ -172,17 +172,8 @@ class PlainEndpoint:
         if name not in self._endpoint.tools:
             raise _wire(self._no_tool(name), exchange, METHOD_NOT_FOUND)
         try:
-            result = await self._service.read(
-                exchange,
-                lambda: exchange.database.call_as(
-                    exchange.caller,
-                    name,
-                    arguments or {},
-                    surface="mcp",
-                    request_id=exchange.request_id,
-                    note=exchange.note,
-                ),
-            )
+            call = exchange.call(name, arguments or {})
+            result = await self._service.read(exchange, lambda: exchange.database.perform(call))
         except Problem as problem:
             if problem.code == "arguments.invalid":
                 _fail(exchange, problem.code)

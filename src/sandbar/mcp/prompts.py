@@ -23,7 +23,7 @@ from sandbar.packs import (
     workflow_of_prompt,
     workflow_prompts,
 )
-from sandbar.verbs import Context, InputRequired
+from sandbar.verbs import Call, Context, InputRequired
 
 PAGE_PROMPTS = 100
 
@@ -75,14 +75,9 @@ class Prompts:
         workflow = workflow_of_prompt(workflows, name)
         if workflow is not None and _may_see_workflows(exchange):
             return render_workflow(workflows, workflow, arguments, partial(tool_name, exchange))
-        context = Context(
-            exchange.database.guarded(exchange.caller),
-            offer.catalogue,
-            "mcp",
-            exchange.request_id,
-            talk,
-            workflows,
-        )
+        db, id = exchange.database, exchange.request_id
+        call = Call(exchange.caller, name, arguments, surface="mcp", request_id=id, channel=talk)
+        context = Context(call, db.guarded(exchange.caller), db)
         return get_prompt(context, offer.code, name, arguments)
 
 

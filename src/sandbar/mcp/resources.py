@@ -161,7 +161,9 @@ class Resources:
         if name != "all" and name not in schema.classes():
             raise missing(exchange, uri)
         try:
-            return exchange.database.exported(exchange.caller, None if name == "all" else name)
+            return exchange.database.exported(
+                exchange.caller, None if name == "all" else name, exchange.note
+            )
         except Problem as problem:
             raise protocol_error(problem, exchange.version, exchange.request_id) from problem
 

@@ -130,10 +130,11 @@ class Adapter:
             return msgspec.structs.replace(handed.exchange, version=version, client=client, id=id)
         service = self._service
         caller = service.local_caller
-        called, verb = called_in(ctx.method, ctx.params)
+        database = service.database(caller)
+        called, verb = called_in(database, ctx.method, ctx.params)
         return Exchange(
             caller,
-            service.database(caller),
+            database,
             "stdio",
             version,
             "portable",
@@ -175,8 +176,9 @@ class Adapter:
 
     def _record(self, ctx: Ctx) -> OwnRecord:
         caller = self._service.local_caller
-        called, _ = called_in(ctx.method, ctx.params)
-        own = OwnRecord(self._service.database(caller), caller, ctx.method, called)
+        database = self._service.database(caller)
+        called, _ = called_in(database, ctx.method, ctx.params)
+        own = OwnRecord(database, caller, ctx.method, called)
         _own_record.set(own)
         return own
 

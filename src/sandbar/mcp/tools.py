@@ -37,7 +37,6 @@ from sandbar.verbs import (
     InputRequired,
     Started,
     Verb,
-    base_catalogue,
     input_schema,
     is_class_tool_name,
 )
@@ -126,7 +125,7 @@ class Tools:
         try:
             self._refuse_others(name)
             if self._service.reads_inline and is_point_read(exchange.verb, arguments):
-                result = self._call(exchange, name, arguments, None)
+                result = exchange.database.perform(exchange.call(name, arguments))
             else:
                 begun = await self._begun(exchange, name, arguments)
                 if begun is not None:
@@ -200,17 +199,17 @@ class Tools:
         return self._only is None and exchange.client.declares(EXTENSION)
 
     async def _later(self, exchange: Exchange, name: str, arguments: dict[str, Any]) -> Started:
-        return await self._service.read(
-            exchange,
-            lambda: exchange.database.call_later(exchange.caller, name, arguments, exchange.note),
+        call = exchange.call(name, arguments, is_later=True)
+        started: Started = await self._service.read(
+            exchange, lambda: exchange.database.perform(call)
         )
+        return started
 
     async def _verb(self, exchange: Exchange, name: str) -> Verb | None:
         if exchange.verb is not None or is_class_tool_name(name):
             return exchange.verb
-        return await self._service.read(
-            exchange, lambda: exchange.database.offer.catalogue.find(name)
-        )
+        catalogue = exchange.database.catalogue
+        return await self._service.read(exchange, lambda: catalogue.find(name))
 
     async def _task_of(self, exchange: Exchange, result: Any) -> Result | None:
         """The task that has begun just now, for who knows tasks, if it waits for no one else."""
@@ -228,23 +227,8 @@ class Tools:
         return None
 
     async def _run(self, exchange: Exchange, params: Params, arguments: dict[str, Any]) -> Any:
-        talk = Talk(exchange, params)
-        return await self._service.read(
-            exchange, lambda: self._call(exchange, params["name"], arguments, talk)
-        )
-
-    def _call(
-        self, exchange: Exchange, name: str, arguments: dict[str, Any], talk: Talk | None
-    ) -> Any:
-        return exchange.database.call_as(
-            exchange.caller,
-            name,
-            arguments,
-            surface="mcp",
-            request_id=exchange.request_id,
-            conversation=talk,
-            note=exchange.note,
-        )
+        call = exchange.call(params["name"], arguments, Talk(exchange, params))
+        return await self._service.read(exchange, lambda: exchange.database.perform(call))
 
     def _failure(self, exchange: Exchange, problem: Problem, name: str) -> dict[str, Any]:
         if exchange.record is not None:
@@ -284,7 +268,7 @@ def _fit_to(version: str, tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _spelled(name: str, exchange: Exchange) -> str:
     """A verb's name as this client sees it; those of packs have one spelling only."""
-    verb = base_catalogue().find(name)
+    verb = exchange.database.catalogue.at_hand(name)
     if verb is None:
         return name
     return verb.dotted if exchange.spelling == "seed" else verb.portable

@@ -11,7 +11,7 @@ from sandbar.access import KEY_PREFIX, Key, Minted, list_keys, mint, revoke_key,
 from sandbar.errors import Forbidden
 from sandbar.verbs.answers import Answer
 from sandbar.verbs.arguments import Arguments
-from sandbar.verbs.catalogue import Catalogue, Example, Verb
+from sandbar.verbs.catalogue import Example, Verb, Verbs
 from sandbar.verbs.context import Context
 from sandbar.verbs.fields import Paged, Reason, Writing
 from sandbar.verbs.paging import page_of_named
@@ -94,7 +94,7 @@ def mint_one(context: Context, arguments: MintArguments) -> MintedKey:
         principal=context.db.caller.principal,
         reason=arguments.reason,
         idempotency_key=arguments.idempotency_key,
-        known_verbs=_words(context.catalogue),
+        known_verbs=_words(context.services.catalogue),
     )
     return _shown_once(minted)
 
@@ -139,7 +139,7 @@ def _require_all(context: Context) -> None:
         )
 
 
-def _words(catalogue: Catalogue) -> set[str]:
+def _words(catalogue: Verbs) -> set[str]:
     """What the verbs of a key can be matched with: names and groups."""
     groups = {verb.group for verb in catalogue}
     return {verb.name for verb in catalogue} | groups | {f"{group}." for group in groups}
