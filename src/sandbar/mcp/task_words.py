@@ -202,7 +202,7 @@ def seed_envelope(result: _Shown) -> _Shown:
         envelope |= {"status": shown["status"], "kind": shown.get("kind")}
     payload = {**shown, **envelope}
     told: _Shown = {**envelope, "structuredContent": payload}
-    text = {"text": json_encode(shown).decode(), "type": "text"}
+    text = {"type": "text", "text": json_encode(shown).decode()}
     if result.get("content") == [text]:  # a tool may have words of its own, and keeps them
         told["content"] = [{**text, "text": json_encode(payload).decode()}]
     return told
