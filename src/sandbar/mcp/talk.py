@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import anyio
@@ -14,8 +15,10 @@ from mcp.shared.message import ServerMessageMetadata
 from pydantic import BaseModel, ValidationError
 
 from sandbar.errors import Unavailable
+from sandbar.mcp import task_words as words
 from sandbar.mcp.wire import dumped
-from sandbar.verbs import InputRequired
+from sandbar.verbs import NeedsInput, nobody_to_ask
+from sandbar.workflow import Question, Reply
 
 ANSWER_S = 120.0  # how long a person may think; a thread waits meanwhile
 
@@ -28,7 +31,7 @@ _QUESTIONS: dict[str, tuple[type[Any], type[Any]]] = {
 
 
 class Talk:
-    """Implements `sandbar.verbs.Conversation`; its methods are called on worker threads."""
+    """Implements `sandbar.verbs.Channel`; its methods are called on worker threads."""
 
     def __init__(
         self,
@@ -61,7 +64,25 @@ class Talk:
                 related_request_id=self._ctx.request_id,
             )
 
-    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    @property
+    def native(self) -> Talk:
+        """What the protocol has besides: for the pack that its conformance suite needs."""
+        return self
+
+    def ask(self, questions: Mapping[str, Question]) -> dict[str, Reply] | None:
+        """Ask in the session, or read what the client brings to a call that has asked before."""
+        if not takes_forms(self._ctx):
+            raise nobody_to_ask()
+        requests = words.input_requests(questions)
+        if self.can_ask:
+            given = {key: self.request(**request) for key, request in requests.items()}
+        else:
+            given = self.input_responses or {}
+        if not given.keys() >= questions.keys():
+            return None
+        return words.replies_in(given, questions)
+
+    def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Send the client a request and wait for its answer."""
         return anyio.from_thread.run(ask_client, self._ctx, method, params)
 
@@ -103,9 +124,10 @@ async def ask_client(
     return dumped(answer)
 
 
-def asked(result: InputRequired) -> dict[str, Any]:
+def asked(result: NeedsInput) -> dict[str, Any]:
     """A result that asks the client for input, in the protocol's form."""
-    shown: dict[str, Any] = {"resultType": "input_required", "inputRequests": result.requests}
+    requests = words.input_requests(result.questions)
+    shown: dict[str, Any] = {"resultType": "input_required", "inputRequests": requests}
     if result.state is not None:
         shown["requestState"] = result.state
     return shown

@@ -35,9 +35,10 @@ from sandbar.mcp.wire import (
 from sandbar.verbs import (
     Call,
     Content,
-    InputRequired,
+    NeedsInput,
     Started,
     Verb,
+    Verbatim,
     base_catalogue,
     input_schema,
     is_class_tool_name,
@@ -329,7 +330,9 @@ def failure(problem: Problem) -> dict[str, Any]:
 
 def shown(result: Any, modern: bool) -> dict[str, Any]:
     """A verb's result in the protocol's form: the same JSON as text and as structure."""
-    if isinstance(result, InputRequired):
+    if isinstance(result, Verbatim):
+        return result.value
+    if isinstance(result, NeedsInput):
         return asked(result)
     if isinstance(result, Content):
         answer: dict[str, Any] = {"content": result.blocks}
