@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sandbar.access import Guarded
 from sandbar.packs import PackCode, code_of, loaded_packs
 from sandbar.verbs import Call, Catalogue, Context
+from sandbar.workflow import Question, Reply
 from tests.bare_services import BareServices
 
 ALL_CAPABILITIES: dict[str, Any] = {"sampling": {}, "elicitation": {}, "roots": {}}
 
 
 class ScriptedClient:
-    """A `Conversation`: live if it has answers by method, else by what comes with the request."""
+    """A `Channel` of MCP: live if it has answers by method, else by what comes with the request."""
 
     def __init__(
         self,
@@ -38,7 +40,16 @@ class ScriptedClient:
         """Note what is going on."""
         self.told.append(("log", level, data))
 
-    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    @property
+    def native(self) -> ScriptedClient:
+        """What MCP has besides."""
+        return self
+
+    def ask(self, questions: Mapping[str, Question]) -> dict[str, Reply] | None:
+        """The fixtures ask in the words of MCP."""
+        raise AssertionError(f"nobody asks like this: {list(questions)}")
+
+    def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Note the question and answer it from the script."""
         self.told.append(("ask", method, params))
         return self._live[method]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import jsonschema
@@ -9,6 +10,7 @@ import pytest
 
 import sandbar
 from sandbar.verbs import Call as VerbCall
+from sandbar.workflow import Question, Reply
 from tests.verbs.conftest import Call, caller_of, refusal
 
 
@@ -150,11 +152,9 @@ def test_define_refuses_what_would_break(call: Call) -> None:
 class Listener:
     """A door that notes what it is told, and cannot be asked."""
 
+    native = None
+
     def __init__(self) -> None:
-        self.client_capabilities: dict[str, Any] = {}
-        self.input_responses: dict[str, Any] | None = None
-        self.request_state: str | None = None
-        self.can_ask = False
         self.told: list[tuple[float, float | None, str | None]] = []
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
@@ -163,11 +163,8 @@ class Listener:
     def log(self, level: str, data: Any, logger: str | None) -> None:
         raise AssertionError("nothing is logged here")
 
-    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    def ask(self, questions: Mapping[str, Question]) -> dict[str, Reply] | None:
         raise AssertionError("nobody is asked here")
-
-    def close_stream(self) -> None:
-        raise AssertionError("no stream is closed here")
 
 
 def test_all_instances_are_checked_with_progress(zorp: sandbar.Database) -> None:

@@ -5,7 +5,7 @@ from sandbar.audit.exporting import export, row_object
 from sandbar.audit.journal import Journal
 from sandbar.audit.names import nameable, nameable_id
 from sandbar.audit.verifying import Broken, Verdict, verify
-from sandbar.model import AuditRow, Note, Seal, Trail, accompanied
+from sandbar.model import AuditRow, Note, Seal, Trail, accompanied, accompany
 
 __all__ = [
     "AuditRow",
@@ -17,6 +17,7 @@ __all__ = [
     "Trail",
     "Verdict",
     "accompanied",
+    "accompany",
     "export",
     "head_of",
     "nameable",

@@ -123,9 +123,10 @@ def _takes_text(kind: Any) -> bool:
 def _print_answer(answer: Any) -> None:
     import msgspec
 
-    from sandbar.verbs.conversation import Content, InputRequired
+    from sandbar.verbs.content import Content, NeedsInput, Verbatim
 
-    is_error = isinstance(answer, InputRequired)
+    is_asking = isinstance(answer, NeedsInput | Verbatim)
+    is_error = is_asking
     if isinstance(answer, Content):
         is_error = answer.is_error
         answer = {"content": answer.blocks} if answer.structured is None else answer.structured
@@ -136,7 +137,7 @@ def _print_answer(answer: Any) -> None:
         Console().print_json(text)
     else:
         print(text)
-    if isinstance(answer, InputRequired):
+    if is_asking:
         print("this verb asks for more first; call it from an MCP client", file=sys.stderr)
     if is_error:
         raise typer.Exit(1)

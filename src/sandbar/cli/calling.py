@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sandbar.database import Database
     from sandbar.model import SchemaBounds
     from sandbar.settings import Settings
-    from sandbar.verbs import Conversation
+    from sandbar.verbs import Channel
 
 
 def settings_of(database: str | None, workspace: str | None) -> Settings:
@@ -91,7 +91,7 @@ def workspaces_in(settings: Settings) -> tuple[str, ...] | None:
 
 
 def call_verb(
-    db: Database, verb: str, arguments: dict[str, Any], channel: Conversation | None = None
+    db: Database, verb: str, arguments: dict[str, Any], channel: Channel | None = None
 ) -> Any:
     """Through the turnstile, as at every other door: so that the audit has it."""
     from sandbar.access import local_caller

@@ -16,7 +16,7 @@ from sandbar.database.offers import Offer, WorkspaceCatalogue
 from sandbar.errors import Incorrect, Problem, Unavailable
 from sandbar.faults import log_fault
 from sandbar.model import Workspace
-from sandbar.patience import limited
+from sandbar.patience import limit
 from sandbar.projects import Source
 from sandbar.verbs import AS_ZIP, Call, Permission, Started, Tasks, dispatch
 from sandbar.workflow import Workflows
@@ -166,11 +166,13 @@ class Calls(ABC):
 
     def _settle(self, note: Note) -> None:
         """Keep the row at the end; whoever has opened the file reads on without if need be."""
+        outer = limit(None)  # the caller's patience may have ended, and ours has not
         try:
-            with limited(None):  # the caller's patience may have ended, and ours has not
-                self.journal.settle(note)
+            self.journal.settle(note)
         except Unavailable as problem:
             log_fault("audit.unavailable", problem)
+        finally:
+            limit(outer)
 
 
 def _failed(note: Note, error: BaseException) -> None:

@@ -18,9 +18,9 @@ from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.service import Service
 from sandbar.mcp.table import Params
 from sandbar.mcp.talk import plain_responses
-from sandbar.mcp.task_asking import being_asked, next_question, replies_in
+from sandbar.mcp.task_asking import being_asked, next_question
 from sandbar.mcp.wire import RefusedError, is_modern
-from sandbar.verbs import InputRequired, Started, Task
+from sandbar.verbs import NeedsInput, Started, Task
 from sandbar.workflow import ProcessView
 
 CALL_S = 45.0  # a call waits so long: less than the minute after which clients give up
@@ -85,7 +85,7 @@ class CallAsking:
         view = await self._service.read(exchange, lambda: self._asking(exchange, begun.process_id))
         if view is None or any(self._is_left(exchange, view, key) for key in view.input):
             return result
-        return InputRequired(words.input_requests(view.input), begun.sealed())
+        return NeedsInput(view.input, begun.sealed())
 
     def _answered(self, exchange: Exchange, process_id: int, given: dict[str, Any]) -> bool:
         """Tell the process what was answered; False if the answer is missing, or does not fit."""
@@ -93,7 +93,7 @@ class CallAsking:
         if view is None:
             return True  # someone else was quicker
         try:
-            replies = replies_in(given, view.input)
+            replies = words.replies_in(given, view.input)
             if not replies:
                 return False
             self._tell(exchange, process_id, replies)
@@ -136,7 +136,7 @@ class CallAsking:
                 try:
                     params = words.elicitation(question.message, question.schema)
                     given = {key: await client.ask("elicitation/create", params)}
-                    replies = replies_in(given, view.input)
+                    replies = words.replies_in(given, view.input)
                     await run(exchange.caller, lambda: self._tell(exchange, process_id, replies))  # noqa: B023
                 except Incorrect:
                     tries[key] += 1

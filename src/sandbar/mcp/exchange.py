@@ -15,7 +15,7 @@ from sandbar.edge import state_of
 from sandbar.edge.asgi import Scope
 from sandbar.mcp.client import Client
 from sandbar.mcp.recording import Record
-from sandbar.verbs import Call, Conversation, Verb
+from sandbar.verbs import Call, Channel, Verb
 
 Road = Literal["bare", "session", "modern", "stdio"]
 Spelling = Literal["seed", "portable"]
@@ -53,7 +53,7 @@ class Exchange(msgspec.Struct, frozen=True):
         self,
         name: str,
         arguments: Mapping[str, Any],
-        channel: Conversation | None = None,
+        channel: Channel | None = None,
         *,
         is_later: bool = False,
     ) -> Call:

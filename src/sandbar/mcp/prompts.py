@@ -23,7 +23,7 @@ from sandbar.packs import (
     workflow_of_prompt,
     workflow_prompts,
 )
-from sandbar.verbs import Call, Context, InputRequired
+from sandbar.verbs import Call, Context, NeedsInput, Verbatim
 
 PAGE_PROMPTS = 100
 
@@ -63,7 +63,9 @@ class Prompts:
             )
         except Problem as problem:
             raise protocol_error(problem, exchange.version, exchange.request_id) from problem
-        if isinstance(rendered, InputRequired):
+        if isinstance(rendered, Verbatim):
+            return rendered.value
+        if isinstance(rendered, NeedsInput):
             return asked(rendered)
         result: dict[str, Any] = {"messages": rendered.messages}
         if rendered.description:

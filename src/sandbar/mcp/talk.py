@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import anyio.from_thread
 import mcp_types as types
 
+from sandbar.mcp import task_words as words
 from sandbar.mcp.client import LOG_LEVELS, heard_levels
 from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.table import Params, Result
 from sandbar.mcp.wire import dumped
-from sandbar.verbs import InputRequired
+from sandbar.verbs import NeedsInput, nobody_to_ask
+from sandbar.workflow import Question, Reply
 
 
 class Talk:
-    """Implements `sandbar.verbs.Conversation`; its methods are called on worker threads."""
+    """Implements `sandbar.verbs.Channel`; its methods are called on worker threads."""
 
     def __init__(self, exchange: Exchange, params: Params) -> None:
         self._client = client = exchange.client
@@ -38,7 +41,25 @@ class Talk:
             told |= {} if data is None else {"data": data}
             anyio.from_thread.run(self._client.notify, "notifications/message", told)
 
-    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    @property
+    def native(self) -> Talk:
+        """What the protocol has besides: for the pack that its conformance suite needs."""
+        return self
+
+    def ask(self, questions: Mapping[str, Question]) -> dict[str, Reply] | None:
+        """Ask in the session, or read what the client brings to a call that has asked before."""
+        if not self._client.takes_forms:
+            raise nobody_to_ask()
+        requests = words.input_requests(questions)
+        if self.can_ask:
+            given = {key: self.request(**request) for key, request in requests.items()}
+        else:
+            given = self.input_responses or {}
+        if not given.keys() >= questions.keys():
+            return None
+        return words.replies_in(given, questions)
+
+    def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Send the client a request and wait for its answer."""
         return anyio.from_thread.run(self._client.ask, method, params)
 
@@ -47,9 +68,10 @@ class Talk:
         anyio.from_thread.run(self._client.close_stream)
 
 
-def asked(result: InputRequired) -> Result:
+def asked(result: NeedsInput) -> Result:
     """A result that asks the client for input, in the protocol's form."""
-    shown: Result = {"resultType": "input_required", "inputRequests": result.requests}
+    requests = words.input_requests(result.questions)
+    shown: Result = {"resultType": "input_required", "inputRequests": requests}
     if result.state is not None:
         shown["requestState"] = result.state
     return shown

@@ -7,7 +7,7 @@ only look at the task until it has ended, and those are asked on the stream of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,12 +15,11 @@ import anyio
 
 from sandbar.access import Caller
 from sandbar.database import Database
-from sandbar.errors import Forbidden, Incorrect, Problem
+from sandbar.errors import Forbidden, Problem
 from sandbar.mcp import task_words as words
 from sandbar.mcp.client import Connection, declares_forms
 from sandbar.mcp.service import Service
 from sandbar.verbs import Task
-from sandbar.workflow import Reply
 
 _BEGUN_MAX = 10_000
 _OWN_MOVE_S = 1.0  # for clients that open `tasks/result` when they see that something is asked
@@ -119,16 +118,11 @@ def answer(database: Database, caller: Caller, handle: str, given: dict[str, Any
     """Tell a task what it asked; keys that it did not ask are ignored."""
     task = database.tasks(caller).find(handle)
     must_write(caller)
-    replies = replies_in(given, task.input)
+    replies = words.replies_in(given, task.input)
     if replies:
         database.workflows.answer(
             task.process_id, replies, principal=caller.principal, roles=caller.roles
         )
-
-
-def replies_in(given: Mapping[str, Any], asked: Container[str]) -> dict[str, Reply]:
-    """What a client answers to what was asked; the rest is ignored."""
-    return {key: _reply(reply) for key, reply in given.items() if key in asked}
 
 
 def must_write(caller: Caller) -> None:
@@ -139,15 +133,3 @@ def must_write(caller: Caller) -> None:
             f"a {caller.role} may not cancel or answer tasks",
             hint="it takes write access; ask an admin for another role",
         )
-
-
-def _reply(given: Any) -> Reply:
-    action = given.get("action") if isinstance(given, dict) else None
-    content = given.get("content") if isinstance(given, dict) else None
-    if action not in ("accept", "decline", "cancel") or not isinstance(content, dict | None):
-        raise Incorrect(
-            "request.params",
-            "an answer is an object of action and content",
-            hint='for example {"action": "accept", "content": {"name": "Ada"}}',
-        )
-    return Reply(action, content or {})

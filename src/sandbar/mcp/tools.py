@@ -34,9 +34,10 @@ from sandbar.mcp.wire import (
 )
 from sandbar.verbs import (
     Content,
-    InputRequired,
+    NeedsInput,
     Started,
     Verb,
+    Verbatim,
     input_schema,
     is_class_tool_name,
 )
@@ -291,7 +292,9 @@ def failure(problem: Problem) -> Result:
 
 def shown(result: Any, modern: bool) -> Result:
     """A verb's result in the protocol's form: the same JSON as text and as structure."""
-    if isinstance(result, InputRequired):
+    if isinstance(result, Verbatim):
+        return result.value
+    if isinstance(result, NeedsInput):
         return asked(result)
     if isinstance(result, Content):
         answer: Result = {"content": result.blocks}

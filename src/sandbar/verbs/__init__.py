@@ -8,6 +8,7 @@ from sandbar.verbs.base import base_catalogue, base_verbs
 from sandbar.verbs.base.projects import AS_ZIP, EXPORT_URI, ZIP, project_home
 from sandbar.verbs.calls import Call
 from sandbar.verbs.catalogue import Catalogue, Example, Permission, Verb, Verbs
+from sandbar.verbs.channel import Channel, nobody_to_ask
 from sandbar.verbs.class_tools import (
     ClassTool,
     class_of_tool,
@@ -17,8 +18,19 @@ from sandbar.verbs.class_tools import (
     portable_keys,
 )
 from sandbar.verbs.class_verbs import CLASS_TOOLS, class_verb
+from sandbar.verbs.content import (
+    Attached,
+    Audio,
+    Content,
+    File,
+    Image,
+    Link,
+    NeedsInput,
+    Part,
+    Text,
+    Verbatim,
+)
 from sandbar.verbs.context import Context, Services
-from sandbar.verbs.conversation import Content, Conversation, InputRequired
 from sandbar.verbs.dispatch import dispatch
 from sandbar.verbs.schemas import class_arguments, input_schema, output_schema
 from sandbar.verbs.tasks import Started, Task, Tasks
@@ -29,20 +41,28 @@ __all__ = [
     "EXPORT_URI",
     "ZIP",
     "Arguments",
+    "Attached",
+    "Audio",
     "Call",
     "Catalogue",
+    "Channel",
     "ClassTool",
     "Content",
     "Context",
-    "Conversation",
     "Example",
-    "InputRequired",
+    "File",
+    "Image",
+    "Link",
+    "NeedsInput",
+    "Part",
     "Permission",
     "Services",
     "Started",
     "Task",
     "Tasks",
+    "Text",
     "Verb",
+    "Verbatim",
     "Verbs",
     "base_catalogue",
     "base_verbs",
@@ -54,6 +74,7 @@ __all__ = [
     "dispatch",
     "input_schema",
     "is_class_tool_name",
+    "nobody_to_ask",
     "output_schema",
     "portable_keys",
     "project_home",

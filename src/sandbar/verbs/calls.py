@@ -11,7 +11,7 @@ from sandbar.access import Caller
 from sandbar.audit import Note
 from sandbar.patience import Patience
 from sandbar.verbs.catalogue import Verb
-from sandbar.verbs.conversation import Conversation
+from sandbar.verbs.channel import Channel
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -25,7 +25,7 @@ class Call(msgspec.Struct, frozen=True):
     request_id: str | None = None
     deadline: Patience | None = None  # None: that of the thread, if it has one
     note: Note | None = None  # its row in the audit, if the door keeps it; else it gets its own
-    channel: Conversation | None = None  # to its client
+    channel: Channel | None = None  # to its client
     is_later: bool = False  # in the background: the answer is the task that was begun
     retry_key: str | None = None  # of a call that may be made twice: finds what it did before
     names_row: bool = True  # whether that row names the verb: not if its method says it all

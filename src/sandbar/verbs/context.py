@@ -14,9 +14,10 @@ from sandbar.codecs import Codecs
 from sandbar.projects import Source
 from sandbar.verbs.calls import Call
 from sandbar.verbs.catalogue import Permission, Verbs
-from sandbar.verbs.conversation import Conversation
+from sandbar.verbs.channel import Channel, nobody_to_ask
+from sandbar.verbs.content import NeedsInput
 from sandbar.verbs.tasks import Started, Tasks
-from sandbar.workflow import Workflows
+from sandbar.workflow import Question, Reply, Workflows
 
 
 class Services(Protocol):
@@ -65,7 +66,7 @@ class Context(msgspec.Struct, frozen=True):
     services: Services
 
     @property
-    def conversation(self) -> Conversation | None:
+    def channel(self) -> Channel | None:
         """The way to the client of the call, if there is one."""
         return self.call.channel
 
@@ -99,3 +100,11 @@ class Context(msgspec.Struct, frozen=True):
         """Tell the caller what is going on, if somebody listens."""
         if self.call.channel is not None:
             self.call.channel.log(level, data, logger)
+
+    def ask(self, questions: Mapping[str, Question]) -> dict[str, Reply] | NeedsInput:
+        """What the caller's user says to each question, or what the verb answers to get it."""
+        channel = self.call.channel
+        if channel is None:
+            raise nobody_to_ask()
+        replies = channel.ask(questions)
+        return NeedsInput(dict(questions)) if replies is None else replies

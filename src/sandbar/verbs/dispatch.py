@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from sandbar.access import Guarded, give_leads
-from sandbar.audit import Note, accompanied, nameable
+from sandbar.audit import Note, accompany, nameable
 from sandbar.errors import Fault, Forbidden, Incorrect, NotFound, Problem, TooMany
 from sandbar.faults import log_fault
 from sandbar.model import called_now, did_you_mean
-from sandbar.patience import limited
+from sandbar.patience import current, limit
 from sandbar.verbs.calls import Call
 from sandbar.verbs.catalogue import PREFIX, Permission, Verb
 from sandbar.verbs.class_tools import (
@@ -41,16 +41,11 @@ def dispatch(services: Services, call: Call, note: Note) -> Any:
 
     If it writes nothing, whoever has opened the row keeps it before the answer leaves.
     """
-    if call.deadline is not None:
-        with limited(call.deadline), accompanied(note):
-            return _dispatch(services, call, note)
-    with accompanied(note):
-        return _dispatch(services, call, note)
-
-
-def _dispatch(services: Services, call: Call, note: Note) -> Any:
+    outer_note, outer_patience = accompany(note), current()
     db: Guarded | None = None
     try:
+        if call.deadline is not None:
+            limit(call.deadline)
         verb = call.verb or services.catalogue.find(call.name)
         permission = CLASS_TOOLS if verb is None else verb.permission
         db = services.guarded(call.caller, permission)
@@ -76,6 +71,9 @@ def _dispatch(services: Services, call: Call, note: Note) -> Any:
             hint="retry; if it happens again, report the id",
             data={"id": fault_id},
         ) from error
+    finally:
+        accompany(outer_note)
+        limit(outer_patience)
 
 
 def _nameable(name: str) -> str:
