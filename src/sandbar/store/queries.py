@@ -1,4 +1,8 @@
-"""Named queries: SQL lives in `.sql` files, each statement under a line `-- name: it`."""
+"""Named queries: SQL lives in `.sql` files, each statement under a line `-- name: it`.
+
+The columns of the audit are declared once, in `trail.py`: `{audit}` in a statement are their names,
+`{audit: %(column)s}` stands for something of each, in which `column` is its name.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,10 @@ from functools import cache
 from importlib import resources
 from types import SimpleNamespace
 
+from sandbar.store.trail import AuditRow
+
 _NAME = re.compile(r"^-- name: ([a-z_]+)[ \t]*$", re.MULTILINE)
+_AUDIT = re.compile(r"\{audit(?:: (.+?))?\}")
 
 
 @cache
@@ -22,4 +29,9 @@ def load_queries(package: str, file: str) -> SimpleNamespace:
 def _statement(body: str) -> str:
     """The statement without the comments around it, which may belong to the next one."""
     lines = (line for line in body.splitlines() if not line.startswith("--"))
-    return "\n".join(lines).strip().rstrip(";")
+    return _AUDIT.sub(_of_audit, "\n".join(lines)).strip().rstrip(";")
+
+
+def _of_audit(found: re.Match[str]) -> str:
+    form = found[1] or "column"
+    return ", ".join(form.replace("column", name) for name in AuditRow._fields)

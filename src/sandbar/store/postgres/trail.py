@@ -17,6 +17,7 @@ from sandbar.store.postgres.connection import Connection, command
 from sandbar.store.postgres.pool import Pool
 from sandbar.store.queries import load_queries
 from sandbar.store.trail import (
+    AUDIT_TYPES,
     AuditRow,
     Note,
     Place,
@@ -31,7 +32,7 @@ from sandbar.store.writer import refuse_on_writer
 _Q = load_queries("sandbar.store.postgres", "trail.sql")
 
 _GREATEST = (1 << 63) - 1
-_NUMBERS = {"run", "n", "at_us", "is_success", "duration_us"}
+_NUMBERS = {name for name, kind in AUDIT_TYPES.items() if kind in (int, bool)}
 
 
 def apply_rides(connection: Connection, ws: int, plan: Plan) -> None:

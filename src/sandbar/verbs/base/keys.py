@@ -7,7 +7,16 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from sandbar.access import KEY_PREFIX, Key, Minted, list_keys, mint, revoke_key, rotate
+from sandbar.access import (
+    KEY_PREFIX,
+    Key,
+    Minted,
+    list_keys,
+    mint,
+    narrowing_fields,
+    revoke_key,
+    rotate,
+)
 from sandbar.errors import Forbidden
 from sandbar.verbs.answers import Answer
 from sandbar.verbs.arguments import Arguments
@@ -19,27 +28,24 @@ from sandbar.verbs.paging import page_of_named
 _PREFIX = Annotated[str, Meta(description="how the key begins, default sk-sand-")]
 
 
-class MintArguments(Writing, frozen=True, kw_only=True):
+class _Mint(Writing, frozen=True, kw_only=True):
     """A name, whose key it is, and what it is narrowed to."""
 
     name: Annotated[str, Meta(description="name of the key, e.g. laptop")]
     user: Annotated[
         str | None, Meta(description="person or service account; default: the workspace's owner")
     ] = None
-    role: Annotated[str | None, Meta(description="only what this role may, too")] = None
-    verbs: Annotated[list[str], Meta(description="only these verbs, e.g. entity.*")] = (
-        msgspec.field(default_factory=list)
-    )
-    classes: Annotated[list[str], Meta(description="only these classes and those below")] = (
-        msgspec.field(default_factory=list)
-    )
-    read_only: Annotated[bool, Meta(description="only reads")] = False
-    expires: Annotated[
-        str | None, Meta(description="30d, 12h, a date or an instant; default never")
-    ] = None
-    rate_limit: Annotated[int | None, Meta(description="requests a minute; 0: no limit")] = None
-    burst: Annotated[int | None, Meta(description="requests at once")] = None
-    prefix: _PREFIX = KEY_PREFIX
+
+
+MintArguments = msgspec.defstruct(
+    "MintArguments",
+    [*narrowing_fields(), ("prefix", _PREFIX, KEY_PREFIX)],
+    bases=(_Mint,),
+    namespace={"__doc__": _Mint.__doc__},
+    module=__name__,
+    frozen=True,
+    kw_only=True,
+)
 
 
 class MintedKey(Answer, frozen=True, kw_only=True):
@@ -76,24 +82,13 @@ class Revoked(Answer, frozen=True, kw_only=True):
     key: Key
 
 
-def mint_one(context: Context, arguments: MintArguments) -> MintedKey:
+def mint_one(context: Context, arguments: _Mint) -> MintedKey:
     """Make a key."""
     _require_all(context)
     minted = mint(
         context.db.services(),
-        arguments.name,
-        user=arguments.user,
-        role=arguments.role,
-        verbs=arguments.verbs,
-        classes=arguments.classes,
-        read_only=arguments.read_only,
-        expires_at=arguments.expires,
-        rate_limit=arguments.rate_limit,
-        burst=arguments.burst,
-        prefix=arguments.prefix,
+        **msgspec.structs.asdict(arguments),
         principal=context.db.caller.principal,
-        reason=arguments.reason,
-        idempotency_key=arguments.idempotency_key,
         known_verbs=_words(context.services.catalogue),
     )
     return _shown_once(minted)
