@@ -119,7 +119,7 @@ FIGURES = [
     Figure("names that say nothing", 0, lambda: figures.banned_names(SOURCE)),
     Figure("names that say nothing, in tests", 0, lambda: figures.banned_names(TESTS)),
     Figure("clock reads outside clock", 0, lambda: figures.clock_reads(SOURCE)),
-    Figure("SQL outside the store", 0, lambda: figures.sql_strings(SOURCE)),
+    Figure("SQL outside .sql files", 0, lambda: figures.sql_strings(SOURCE)),
     Figure("public names without a docstring", 0, lambda: figures.undocumented(SOURCE)),
     Figure("functions without a return type", 0, lambda: figures.unannotated_returns(SOURCE)),
     Figure("unfinished work", 0, lambda: figures.unfinished(SOURCE)),

@@ -49,6 +49,11 @@ CONTROLS: list[tuple[Measurement, str, str]] = [
     (figures.sql_strings, "q = 'delete from t where a = 1'", "q = 'delete it from here'"),
     (figures.sql_strings, "q = f'insert into {t} values (1)'", "q = 'insert the coin'"),
     (figures.sql_strings, "q = 'PRAGMA journal_mode'", '"""Select rows from a table."""'),
+    (figures.sql_strings, "q = f'{rows} ORDER BY key'", "q = f'{rows} in order'"),
+    (figures.sql_strings, "q = 'AND s.value = ?'", "q = ' AND '.join(words)"),
+    (figures.sql_strings, "q = f'{q} LIMIT %s'", "q = 'at most %s'"),
+    (figures.sql_strings, "q = f'EXPLAIN QUERY PLAN {q}'", "q = 'explain it'"),
+    (figures.sql_strings, "q = 'COMMIT'", "q = 'Commit'"),
     (figures.undocumented, f"{M}def f(): pass", f"{M}def _f(): pass"),
     (figures.undocumented, f"{M}class A: pass", f"{M}class A:\n    'A.'"),
     (figures.undocumented, f"{M}class A:\n    'A.'\n    def f(self): pass", f"{M}{PROMISE}"),
@@ -82,9 +87,11 @@ def test_the_clock_may_read_the_clock(tmp_path: Path) -> None:
     assert figures.clock_reads(tree) == []
 
 
-def test_the_store_may_speak_sql(tmp_path: Path) -> None:
-    tree = _tree(tmp_path, {"ours/store/rows.py": "q = 'select a from b'\n"})
-    assert figures.sql_strings(tree) == []
+def test_the_store_begins_and_ends_transactions_and_says_no_other_sql(tmp_path: Path) -> None:
+    store = {"ours/store/rows.py": "q = 'BEGIN IMMEDIATE'\nq = 'COMMIT'\nq = 'ROLLBACK'\n"}
+    assert figures.sql_strings(_tree(tmp_path, store)) == []
+    store = {"ours/store/rows.py": "q = 'select a from b'\nq = 'BEGIN; SET LOCAL a = 0'\n"}
+    assert [one.line for one in figures.sql_strings(_tree(tmp_path, store))] == [1, 2]
 
 
 def test_lengths_are_measured_in_lines(tmp_path: Path) -> None:
