@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import figures, imports, repository
+from tests.house import figures, imports, repository, rooms
 from tests.house.source import Place
 
 Measurement = Callable[[Path], list[Place]]
@@ -134,6 +134,40 @@ def test_a_line_of_imports_is_no_cycle(tmp_path: Path) -> None:
         "ours/b.py": "import os\n",
     }
     assert imports.modules_in_cycles(_tree(tmp_path, rooms)) == []
+
+
+@pytest.mark.parametrize(
+    ("guilty", "innocent"),
+    [
+        ("from ours.model import Workspace", "from ours.model import Entity"),
+        ("def f(context): context.workflows.workspace", "def f(caller): caller.workspace"),
+        ("def f(context): context.db._workspace", "def f(context): context.db.caller.workspace"),
+        ("def f(context): context.neighbours.open('a')", "def f(context): g(context.neighbours)"),
+        ("def f(context): neighbours_of(context).drop('a')", "def f(c): g(neighbours_of(c))"),
+    ],
+)
+def test_a_verb_that_takes_a_workspace_is_found(guilty: str, innocent: str, tmp_path: Path) -> None:
+    elsewhere = {"ours/model.py": guilty, "ours/verbs/one.py": innocent}
+    tree = _tree(tmp_path / "innocent", elsewhere)
+    assert rooms.bare_workspaces(tree, ["ours.verbs", "ours.packs.care"]) == []
+    tree = _tree(tmp_path / "guilty", {"ours/verbs/one.py": guilty, "ours/packs/care/c.py": guilty})
+    found = rooms.bare_workspaces(tree, ["ours.verbs", "ours.packs.care"])
+    assert [place.path for place in found] == ["ours/packs/care/c.py", "ours/verbs/one.py"]
+
+
+@pytest.mark.parametrize(
+    ("line", "asked"),
+    [
+        ("from ours.access import Caller, may", ["Caller", "may"]),
+        ("from ours.access.rights import may as _may", ["may"]),
+        ("import ours.access.rights", ["ours.access.rights"]),
+        ("from ours.accessories import may", []),
+        ("from ours.model import may", []),
+    ],
+)
+def test_what_a_room_asks_a_door_for_is_found(line: str, asked: list[str], tmp_path: Path) -> None:
+    tree = _tree(tmp_path, {"ours/mcp/lists.py": line, "ours/verbs.py": line})
+    assert [one.what for one in rooms.asked_of(tree, "ours.mcp", "ours.access")] == asked
 
 
 @pytest.mark.parametrize("host", repository.REGISTRY_HOSTS)
