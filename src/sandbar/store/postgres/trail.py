@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from sandbar.sql import load_queries
 from sandbar.store.numbering import Numbers, NumberTaken, Outcome, number_taken, strangers
 from sandbar.store.plan import Plan
 from sandbar.store.postgres.arrays import Longs, Texts
 from sandbar.store.postgres.connection import Connection, command
 from sandbar.store.postgres.pool import Pool
-from sandbar.store.queries import load_queries
 from sandbar.store.trail import (
     AUDIT_TYPES,
     AuditRow,
