@@ -17,6 +17,7 @@ from sandbar.access.scope import classes_within, is_within, reach_of
 from sandbar.access.sight import Sight
 from sandbar.errors import Forbidden, Incorrect, NotFound
 from sandbar.model import (
+    Answer,
     Entity,
     Former,
     HistoryEntry,
@@ -175,6 +176,24 @@ class Guarded:
         self._require("write")
         self._sight.admit_operations(operations)
         return self._workspace.transact(
+            operations,
+            principal=self.caller.principal,
+            reason=reason,
+            idempotency_key=idempotency_key,
+            guard=self._write_guard,
+        )
+
+    def submit(
+        self,
+        operations: Sequence[Any],
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Answer[Written] | None:
+        """Queue a transaction, for who is called back; None if `transact` has to take its time."""
+        self._require("write")
+        self._sight.admit_operations(operations)
+        return self._workspace.submit(
             operations,
             principal=self.caller.principal,
             reason=reason,

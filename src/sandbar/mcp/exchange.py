@@ -21,6 +21,8 @@ Road = Literal["bare", "session", "modern", "stdio"]
 Spelling = Literal["seed", "portable"]
 Listing = Literal["default", "core", "full", "classes", "all"]
 
+SMALL_BYTES_MAX = 64 * 1024
+
 LISTINGS = frozenset({"default", "core", "full", "classes", "all"})
 # What the protocol notes of a request in its scope.
 ROAD = "sandbar.mcp.road"
@@ -43,6 +45,7 @@ class Exchange(msgspec.Struct, frozen=True):
     id: int | str | None = None  # by which the client knows its request
     called: str | None = None  # the tool that it calls, by its verb's name if it has one
     verb: Verb | None = None  # that verb, if it is one of ours and not of a pack
+    is_small: bool = False  # so that planning what it asks for keeps nobody waiting
 
     @property
     def note(self) -> Note | None:
@@ -114,8 +117,9 @@ def exchange_in(
     road: Road,
     version: str,
     message: dict[str, Any] | None = None,
+    size: int = 0,
 ) -> Exchange:
-    """A request as an endpoint has read it; `message` if there is one."""
+    """A request as an endpoint has read it: its message, if there is one, and how long that is."""
     state = state_of(scope)
     caller = state.caller
     assert caller is not None, "whoever calls this has signed in"
@@ -137,4 +141,5 @@ def exchange_in(
         id if type(id) in (int, str) else None,
         called,
         verb,
+        size <= SMALL_BYTES_MAX,
     )

@@ -21,6 +21,7 @@ from sandbar.model.credentials import Credentials
 from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cursor
 from sandbar.model.definitions import definition_operations
 from sandbar.model.document_rules import Document
+from sandbar.model.drafts import SecretNotHashed
 from sandbar.model.expressions import Expression, compile_expression
 from sandbar.model.findings import (
     FINDINGS_MAX,
@@ -132,6 +133,7 @@ __all__ = [
     "SchemaBounds",
     "Seal",
     "SearchPage",
+    "SecretNotHashed",
     "SlotChange",
     "Standing",
     "Suggestion",

@@ -56,6 +56,7 @@ from sandbar.model.trial import try_out
 from sandbar.model.validity import Validity
 from sandbar.model.values.scalars import MAX_REF
 from sandbar.model.writes import Writes
+from sandbar.store.answer import Answer
 from sandbar.store.api import Snapshot, Store
 from sandbar.store.watchers import Watch
 
@@ -332,6 +333,18 @@ class Workspace:
         A retry with the same key must ask for the same: for these operations, or what is `asked`.
         """
         return self._writes.transact(operations, principal, reason, idempotency_key, asked, guard)
+
+    def submit(
+        self,
+        operations: Sequence[Any],
+        *,
+        principal: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        guard: Guard | None = None,
+    ) -> Answer[Written] | None:
+        """Queue a transaction, for who is called back; None if `transact` has to take its time."""
+        return self._writes.submit(operations, principal, reason, idempotency_key, guard)
 
     def define(
         self,

@@ -31,7 +31,7 @@ from sandbar.verbs.content import (
     Verbatim,
 )
 from sandbar.verbs.context import Context, Services
-from sandbar.verbs.dispatch import dispatch
+from sandbar.verbs.dispatch import Begun, dispatch, explain
 from sandbar.verbs.schemas import class_arguments, input_schema, output_schema
 from sandbar.verbs.tasks import Started, Task, Tasks
 
@@ -43,6 +43,7 @@ __all__ = [
     "Arguments",
     "Attached",
     "Audio",
+    "Begun",
     "Call",
     "Catalogue",
     "Channel",
@@ -72,6 +73,7 @@ __all__ = [
     "class_tools",
     "class_verb",
     "dispatch",
+    "explain",
     "input_schema",
     "is_class_tool_name",
     "nobody_to_ask",
