@@ -28,7 +28,8 @@ _ALONE = (
 # One after another; DB stands for `--database` and the database.
 _STORY = Path(__file__).with_name("commands.txt")
 _NUMBERS = re.compile(
-    r"(?<![\w.<-])\d+(?:\.\d+)? ?(?:ms|µs|us|s|files/s)(?!\w)"
+    r"(?<![\w.<-])\d+(?:,\d{3})*(?:\.\d+)? ?(?:ms|µs|us|s|files/s)(?!\w)"
+    r"|[\d.]+ [kM]?B(?= in )"  # of a backup, which is packed
     r"|(?<=Python: )[\d.]+ on \w+|(?<=process )\d{2,}"
 )
 _ENDS = re.compile(r"\s+(?:ms|\d+\.\d)$", re.MULTILINE)  # the last column, as wide as its numbers
@@ -45,7 +46,10 @@ def record_commands(place: Place) -> Scene:
             told.run(line.split())
         told.settings()
         beside = told.beside_a_server
-        beside("account list", "workspace list", "serve --port 0", "doctor --port 0")
+        beside("account list", "workspace list")
+        if place.postgres is None:  # of a PostgreSQL database any number of servers may run
+            beside("serve --port 0")
+        beside("doctor --port 0")
         beside("call entity.find entity=product/mud-lord", "audit head --workspace no-such")
     return scene
 
