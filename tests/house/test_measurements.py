@@ -155,6 +155,50 @@ def test_a_verb_that_takes_a_workspace_is_found(guilty: str, innocent: str, tmp_
     assert [place.path for place in found] == ["ours/packs/care/c.py", "ours/verbs/one.py"]
 
 
+ROOMS = {
+    "ours/__init__.py": "",
+    "ours/store/__init__.py": "from ours.store.rows import Row\nfrom ours.store.scan import scan\n",
+    "ours/store/rows.py": "Row = int\n",
+    "ours/store/scan.py": "def scan() -> None: ...\n",
+    "ours/store/sqlite/__init__.py": "from ours.store.sqlite.file import open\n",
+    "ours/store/sqlite/file.py": "from ours.store.rows import Row\n",
+    "ours/clock.py": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("line", "entered"),
+    [
+        ("from ours.store.rows import Row", ["ours.store.rows"]),
+        ("from ours.store import rows", ["ours.store.rows"]),
+        ("import ours.store.rows as r", ["ours.store.rows"]),
+        ("def f():\n    from ours.store.rows import Row", ["ours.store.rows"]),
+        ("if TYPE_CHECKING:\n    import ours.store.rows", ["ours.store.rows"]),
+        ("from ours.store.sqlite.file import open", ["ours.store.sqlite.file"]),
+        ("from ours.store import sqlite", ["ours.store.sqlite"]),
+        ("from ours.store import Row", []),
+        ("from ours.store import scan", []),  # the function of the page, not the module
+        ("from ours import clock, store", []),
+        ("import os.path", []),
+    ],
+)
+def test_an_import_past_a_rooms_door_is_found(
+    line: str, entered: list[str], tmp_path: Path
+) -> None:
+    tree = _tree(tmp_path, ROOMS | {"ours/model.py": line})
+    assert [one.what for one in rooms.windows(tree)] == [f"enters {one}" for one in entered]
+
+
+def test_a_side_door_is_open_to_one_room_and_leads_no_further(tmp_path: Path) -> None:
+    through, beyond = "import ours.store.sqlite\n", "import ours.store.sqlite.file\n"
+    tree = _tree(tmp_path, ROOMS | {"ours/database.py": through + beyond, "ours/model.py": through})
+    found = rooms.windows(tree, {"ours.store.sqlite": "ours.database"})
+    assert [(one.path, one.line) for one in found] == [
+        ("ours/database.py", 2),
+        ("ours/model.py", 1),
+    ]
+
+
 @pytest.mark.parametrize(
     ("line", "asked"),
     [
