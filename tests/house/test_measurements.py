@@ -54,6 +54,21 @@ CONTROLS: list[tuple[Measurement, str, str]] = [
     (figures.sql_strings, "q = f'{q} LIMIT %s'", "q = 'at most %s'"),
     (figures.sql_strings, "q = f'EXPLAIN QUERY PLAN {q}'", "q = 'explain it'"),
     (figures.sql_strings, "q = 'COMMIT'", "q = 'Commit'"),
+    (
+        figures.caches_of_what_changes,
+        "@lru_cache(maxsize=9)\ndef f(schema: Introspection): ...",
+        "@lru_cache(maxsize=9)\ndef f(rights: Rights): ...\ndef g(schema: Introspection): ...",
+    ),
+    (
+        figures.caches_of_what_changes,
+        "class A:\n    @functools.cache\n    def f(self): ...",
+        "class A:\n    @cached_property\n    def f(self): ...",
+    ),
+    (
+        lambda tree: figures.coroutines(tree, ["edge"]),
+        "class A:\n    async def f(self): ...",
+        "def f(): ...",
+    ),
     (figures.undocumented, f"{M}def f(): pass", f"{M}def _f(): pass"),
     (figures.undocumented, f"{M}class A: pass", f"{M}class A:\n    'A.'"),
     (figures.undocumented, f"{M}class A:\n    'A.'\n    def f(self): pass", f"{M}{PROMISE}"),
