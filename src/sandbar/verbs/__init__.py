@@ -6,8 +6,9 @@ This package is their door: surfaces and packs import from here.
 from sandbar.verbs.arguments import Arguments
 from sandbar.verbs.base import base_catalogue, base_verbs
 from sandbar.verbs.base.projects import AS_ZIP, EXPORT_URI, ZIP, project_home
+from sandbar.verbs.base.workspaces import UsageAnswer
 from sandbar.verbs.calls import Call
-from sandbar.verbs.catalogue import Catalogue, Example, Permission, Verb, Verbs
+from sandbar.verbs.catalogue import PREFIX, Catalogue, Example, Permission, Verb, Verbs
 from sandbar.verbs.channel import Channel, nobody_to_ask
 from sandbar.verbs.class_tools import (
     ClassTool,
@@ -39,6 +40,7 @@ __all__ = [
     "AS_ZIP",
     "CLASS_TOOLS",
     "EXPORT_URI",
+    "PREFIX",
     "ZIP",
     "Arguments",
     "Attached",
@@ -62,6 +64,7 @@ __all__ = [
     "Task",
     "Tasks",
     "Text",
+    "UsageAnswer",
     "Verb",
     "Verbatim",
     "Verbs",
