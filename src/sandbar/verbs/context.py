@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -53,6 +53,9 @@ class Services(Protocol):
 
     def guarded(self, caller: Caller, permission: Permission | None = None) -> Guarded:
         """The workspace as a caller may see and change it, under a permission or without."""
+
+    def load_pack(self, pack: str, *, progress: Callable[[int, int], None]) -> Any:
+        """Bring what a pack has into the workspace."""
 
     def count_streams(self, workspace: str) -> int:
         """How many streams of a workspace are open at this server."""

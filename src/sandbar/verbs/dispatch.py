@@ -16,6 +16,7 @@ from sandbar.errors import Fault, Forbidden, Incorrect, NotFound, Problem, TooMa
 from sandbar.faults import log_fault
 from sandbar.model import called_now, did_you_mean
 from sandbar.patience import current, limit
+from sandbar.verbs.base.operators import operators_catalogue
 from sandbar.verbs.calls import Call
 from sandbar.verbs.catalogue import PREFIX, Permission, Verb
 from sandbar.verbs.class_tools import (
@@ -47,6 +48,8 @@ def dispatch(services: Services, call: Call, note: Note) -> Any:
         if call.deadline is not None:
             limit(call.deadline)
         verb = call.verb or services.catalogue.find(call.name)
+        if verb is None and call.caller.is_at_machine:
+            verb = operators_catalogue().find(call.name)
         permission = CLASS_TOOLS if verb is None else verb.permission
         db = services.guarded(call.caller, permission)
         if note.verb is None and call.names_row:
