@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Any
 
-from mcp.shared.exceptions import MCPError
+import msgspec
 
 from sandbar.errors import Incorrect
-from sandbar.mcp.wire import INTERNAL_ERROR, json_encode
+from sandbar.mcp.wire import INTERNAL_ERROR, RefusedError, json_encode
 from sandbar.verbs import Task
 from sandbar.workflow import CALL, Question, Reply
 
@@ -21,6 +21,7 @@ RELATED = "io.modelcontextprotocol/related-task"
 POLL_MS = 500
 _BESIDE = "sandbar/process"
 _MESSAGE_CHARACTERS = 200
+_TASK_ID = b'"task-id"'
 
 _Shown = dict[str, Any]
 
@@ -182,9 +183,9 @@ def elicitation(message: str, schema: _Shown) -> _Shown:
     return {"mode": "form", "message": message, "requestedSchema": schema}
 
 
-def raised(error: _Shown) -> MCPError:
+def raised(error: _Shown) -> RefusedError:
     """The error that a task ended with."""
-    return MCPError(error["code"], error["message"], error["data"])
+    return RefusedError(error["code"], error["message"], error["data"])
 
 
 # --- the seeds' words ------------------------------------------------------------------------
@@ -193,6 +194,8 @@ def raised(error: _Shown) -> MCPError:
 def seed_envelope(result: _Shown) -> _Shown:
     """What a result that shows a task says besides: at its top, and in the payload."""
     shown = result.get("structuredContent")
+    if type(shown) is msgspec.Raw and _TASK_ID in bytes(shown):
+        shown = msgspec.json.decode(shown)
     if not isinstance(shown, dict) or "task-id" not in shown:
         return {}
     envelope: _Shown = {"taskId": shown["task-id"], "task-id": shown["task-id"]}

@@ -23,8 +23,8 @@ import apsw
 import msgspec
 
 from sandbar.faults import log_fault
+from sandbar.sql import load_queries
 from sandbar.store.numbering import Numbers, number_taken, strangers
-from sandbar.store.queries import load_queries
 from sandbar.store.trail import AuditRow, audit_row
 
 ROWS_MAX = 20_000  # then whoever asks has to wait for the table after all
