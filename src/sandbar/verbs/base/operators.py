@@ -15,13 +15,7 @@ from sandbar.access import (
     Account,
     NewAccount,
     User,
-    add_account,
-    add_user,
     budgets_of,
-    find_owner,
-    list_accounts,
-    list_users,
-    revoke,
 )
 from sandbar.model import read_limits
 from sandbar.verbs.arguments import Arguments
@@ -81,25 +75,24 @@ class LimitArguments(Arguments, frozen=True, kw_only=True):
 
 def add(context: Context, given: AddArguments) -> NewAccount | User:
     """Make an account."""
-    workspace, role = context.db.services(), given.role
+    accounts, role = context.db.accounts, given.role
     pace: dict[str, Any] = {"rate_limit": given.rate_limit, "burst": given.burst}
     if given.person:
-        return add_user(workspace, given.name, email=given.email, role=role, **pace)
-    return add_account(workspace, given.name, given.api_key, role, prefix=given.prefix, **pace)
+        return accounts.add_person(given.name, email=given.email, role=role, **pace)
+    return accounts.add_program(given.name, given.api_key, role, prefix=given.prefix, **pace)
 
 
 def list_all(context: Context, given: NoArguments) -> Everybody:
     """All accounts."""
-    workspace = context.db.services()
-    return Everybody(list_accounts(workspace), list_users(workspace))
+    accounts = context.db.accounts
+    return Everybody(accounts.programs(), accounts.people())
 
 
 def revoke_one(context: Context, given: NameArguments) -> AccountRevoked:
     """Let an account or a key sign in no more."""
-    workspace = context.db.services()
-    account = revoke(workspace, given.name)
-    owner = find_owner(workspace)
-    return AccountRevoked(account, owner is not None and owner.entity_id == account.entity_id)
+    accounts = context.db.accounts
+    account = accounts.revoke(given.name)
+    return AccountRevoked(account, accounts.is_owner(account))
 
 
 def add_pack(context: Context, given: PackArguments) -> Any:
