@@ -29,7 +29,7 @@ from sandbar.store.trail import (
 )
 from sandbar.store.writer import refuse_on_writer
 
-_Q = load_queries("sandbar.store.postgres", "trail.sql")
+_Q = load_queries("sandbar.store.postgres", "trail.sql", audit=AuditRow._fields)
 
 _GREATEST = (1 << 63) - 1
 _NUMBERS = {name for name, kind in AUDIT_TYPES.items() if kind in (int, bool)}

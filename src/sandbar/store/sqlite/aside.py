@@ -32,7 +32,7 @@ MOVED_AT_ONCE = 256  # rows, by who must not take long
 _MARK = "-audit-"
 _HEAD = b"sandbar audit rows 1\n"
 _RUN = re.compile(r"\d+")
-_Q = load_queries("sandbar.store.sqlite", "trail.sql")
+_Q = load_queries("sandbar.store.sqlite", "trail.sql", audit=AuditRow._fields)
 
 
 class AsideRow(NamedTuple):

@@ -51,7 +51,7 @@ from sandbar.store.trail import (
 )
 from sandbar.store.writer import refuse_on_writer
 
-_Q = load_queries("sandbar.store.sqlite", "trail.sql")
+_Q = load_queries("sandbar.store.sqlite", "trail.sql", audit=AuditRow._fields)
 
 _GREATEST = (1 << 63) - 1
 _LOG_BYTES_MAX = 4_000_000  # beyond this it is moved into the file
