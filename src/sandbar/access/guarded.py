@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from sandbar.access.callers import Access, Caller
 from sandbar.access.guard import RightsGuard, refuse_writing, speaking_classes
-from sandbar.access.handing_out import GuardedKeys
+from sandbar.access.handing_out import GuardedAccounts, GuardedKeys
 from sandbar.access.metamodel import install_access
 from sandbar.access.principals import is_known_name
 from sandbar.access.processes import HouseGuard, refuse_purge
@@ -344,6 +344,12 @@ class Guarded:
         """The keys of the workspace."""
         self._require("admin")
         return GuardedKeys(self._workspace, self.caller)
+
+    @property
+    def accounts(self) -> GuardedAccounts:
+        """The accounts of the workspace."""
+        self._require("admin")
+        return GuardedAccounts(self._workspace, self.caller)
 
     def is_known_name(self, name: str) -> bool:
         """Whether a role or an account has exactly this name."""

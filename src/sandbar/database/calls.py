@@ -16,6 +16,7 @@ from sandbar.database.offers import Offer, WorkspaceCatalogue
 from sandbar.errors import Incorrect, Problem, Unavailable
 from sandbar.faults import log_fault
 from sandbar.model import Workspace
+from sandbar.packs import PackReport, Progress
 from sandbar.patience import limit
 from sandbar.projects import Source
 from sandbar.verbs import AS_ZIP, Begun, Call, Permission, Started, Tasks, dispatch, explain
@@ -51,6 +52,10 @@ class Calls(ABC):
     @abstractmethod
     def guarded(self, caller: Caller, permission: Permission | None = None) -> Guarded:
         """The workspace as this caller may see and change it, under a permission or without."""
+
+    @abstractmethod
+    def load_pack(self, pack: str | Path, *, progress: Progress | None = None) -> PackReport:
+        """Load a pack into the workspace."""
 
     @property
     def journal(self) -> Journal:

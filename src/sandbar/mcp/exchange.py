@@ -58,19 +58,24 @@ class Exchange(msgspec.Struct, frozen=True):
         arguments: Mapping[str, Any],
         channel: Channel | None = None,
         *,
+        verb: Verb | None = None,
         is_later: bool = False,
     ) -> Call:
-        """The call that this request makes of a verb or a tool."""
+        """The call that this request makes of a verb or a tool.
+
+        Given a `verb` it is a method of another name, by which the audit knows it.
+        """
         return Call(
             self.caller,
             name,
             arguments,
-            self.verb,
+            verb or self.verb,
             "mcp",
             self.request_id,
             note=self.note,
             channel=channel,
             is_later=is_later,
+            names_row=verb is None,
         )
 
 

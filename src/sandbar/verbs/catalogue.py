@@ -55,6 +55,7 @@ class Verb(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     is_long: bool = False  # may take longer than a request, and may be run twice: can be a task
     needs_task: bool = False  # of the two above: not for clients that know no tasks
     is_housekeeping: bool = False  # always callable, but listed only with ?tools=all
+    is_open: bool = False  # needs no right: what it is told, such as a handle, is right enough
     is_exact: bool = False  # a pack's tool, listed without our prefix
     input_schema: dict[str, Any] | None = None  # an exact verb may bring its own
     group: str = ""  # what roles grant; if nothing is said, the first part of its name

@@ -55,6 +55,9 @@ class Services(Protocol):
     def guarded(self, caller: Caller, permission: Permission | None = None) -> Guarded:
         """The workspace as a caller may see and change it, under a permission or without."""
 
+    def load_pack(self, pack: str, *, progress: Callable[[int, int], None]) -> Any:
+        """Bring what a pack has into the workspace."""
+
     def count_streams(self, workspace: str) -> int:
         """How many streams of a workspace are open at this server."""
 

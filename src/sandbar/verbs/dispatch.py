@@ -16,6 +16,7 @@ from sandbar.errors import Fault, Forbidden, Incorrect, NotFound, Problem, TooMa
 from sandbar.faults import log_fault
 from sandbar.model import Answer, Written, called_now, did_you_mean
 from sandbar.patience import current, limit
+from sandbar.verbs.base.operators import operators_catalogue
 from sandbar.verbs.calls import Call
 from sandbar.verbs.catalogue import PREFIX, Permission, Verb
 from sandbar.verbs.class_tools import (
@@ -50,13 +51,15 @@ def dispatch(services: Services, call: Call, note: Note, *, is_on_loop: bool = F
         if call.deadline is not None:
             limit(call.deadline)
         verb = call.verb or services.catalogue.find(call.name)
+        if verb is None and call.caller.is_at_machine:
+            verb = operators_catalogue().find(call.name)
         permission = CLASS_TOOLS if verb is None else verb.permission
         db = services.guarded(call.caller, permission)
         if note.verb is None and call.names_row:
             note.verb = _nameable(call.name) if verb is None else verb.name
         if verb is None:
             raise _unknown(services, db, call.name)
-        if not call.caller.rights.may_call(*permission):
+        if not (call.caller.rights.may_call(*permission) or verb.is_open):
             raise _forbidden(db, verb.name, permission)
         if call.is_later:
             return _begun(Context(call, db, services), verb)
