@@ -22,7 +22,8 @@ from sandbar.access.metamodel import (
 from sandbar.access.principals import known_role
 from sandbar.access.wishes import Wishes
 from sandbar.errors import Incorrect, NotFound
-from sandbar.model import Workspace, did_you_mean
+from sandbar.model import Workspace
+from sandbar.suggestions import did_you_mean
 
 PER_MINUTE_MAX = 1_000_000
 GLOB_MAX = 100  # characters

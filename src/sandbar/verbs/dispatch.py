@@ -14,7 +14,7 @@ from sandbar.access import Access, give_leads
 from sandbar.audit import accompanied, nameable
 from sandbar.errors import Fault, Forbidden, Incorrect, NotFound, Problem, TooMany
 from sandbar.faults import log_fault
-from sandbar.model import called_now, did_you_mean
+from sandbar.suggestions import called_now, did_you_mean
 from sandbar.verbs.base.writing import Created, create_entity, with_entity
 from sandbar.verbs.catalogue import PREFIX, Ready, Verb
 from sandbar.verbs.class_tools import (
