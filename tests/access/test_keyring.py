@@ -120,7 +120,7 @@ def test_everything_that_is_wrong_is_told_at_once(workspace: Workspace) -> None:
         role="wirter",
         verbs=["entiti.find", "search.text", ""],
         classes=["dt/Clas", "dt/Class"],
-        expires_at="2001-01-01",
+        expires="2001-01-01",
         rate_limit=-1,
         burst=0,
         known_verbs=VERBS,
@@ -203,7 +203,7 @@ def test_an_expired_key_is_refused_and_may_be_minted_anew(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     end = clock.now_us() + 3_600_000_000
-    made = mint(workspace, "brief", expires_at=clock.instant_text(end))
+    made = mint(workspace, "brief", expires=clock.instant_text(end))
     houses = Houses(lambda _: workspace, "main")
     for moment in (clock.now_us(), end - 1):
         monkeypatch.setattr(clock, "now_us", lambda moment=moment: moment)
@@ -222,7 +222,7 @@ def test_an_expired_key_is_refused_and_may_be_minted_anew(
 
 def test_a_rotated_key_is_the_same_key_with_another_secret(place: Place) -> None:
     workspace = place.workspace_of_tests()
-    made = mint(workspace, "ci", verbs=["entity.*"], expires_at="30d")
+    made = mint(workspace, "ci", verbs=["entity.*"], expires="30d")
     houses = Houses(lambda _: workspace, place.name)
     assert sign_in(houses, f"Bearer {made.token}").key == "ci"
     other = rotate(place.workspace(), "ci")  # as another process would
@@ -321,7 +321,7 @@ def test_a_name_that_only_looks_a_little_like_a_key_is_one(workspace: Workspace)
 
 
 def test_a_replayed_mint_does_not_show_the_secret_again(workspace: Workspace) -> None:
-    wish: dict[str, Any] = {"read_only": True, "expires_at": "30d", "idempotency_key": "once"}
+    wish: dict[str, Any] = {"read_only": True, "expires": "30d", "idempotency_key": "once"}
     made = mint(workspace, "laptop", **wish)
     problem = refusal(mint, workspace, "laptop", **wish)
     assert isinstance(problem, Conflict)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import closing
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import sandbar
-from sandbar.access import Caller, mint
+from sandbar.access import Caller, Key, mint
+from sandbar.access.narrowing import NARROWINGS as NARROWINGS_OF_KEYS
+from sandbar.access.narrowing import Narrowing
 from sandbar.errors import Forbidden, Problem
 from sandbar.verbs import base_catalogue
 from tests.access.limited import account, key, make_role, opened, signed_in
@@ -27,6 +32,12 @@ NARROWINGS: list[dict[str, Any]] = [
     {"role": "writer"},
     {"role": "clerk"},
 ]
+
+# What is no narrowing.
+OF_EVERY_KEY = {"name", "prefix", "owner", "state", "entity_id", "created_at", "last_used_at"}
+SLOTS_OF_EVERY_KEY = {
+    f"auth/{name}" for name in ("key-name", "owner", "key-prefix", "active?", "created-at")
+}
 
 
 @pytest.fixture(scope="module")
@@ -339,3 +350,21 @@ def test_what_the_owner_may_not_is_said_of_the_owner(fresh: sandbar.Database) ->
     problem = refusal(fresh, caller, "entity.create")
     assert problem.message == "a reader may not call entity.create"
     assert "another role" in str(problem.hint)
+
+
+def undeclared(ways: Any) -> set[str]:
+    """What a key may be asked to be narrowed to, be shown to be, or hold, and no way declares."""
+    asked = {field.name for field in msgspec.structs.fields(Narrowing)}
+    shown = {field.name for field in msgspec.structs.fields(Key)} - OF_EVERY_KEY
+    definitions = json.loads(resources.files("sandbar.access").joinpath("auth.json").read_bytes())
+    slots = set(definitions["classes"]["auth/Key"]["dt/slots"]) - SLOTS_OF_EVERY_KEY
+    return (
+        (asked ^ {way.asked for way in ways})
+        | (shown ^ {way.shown for way in ways})
+        | (slots ^ {way.slot for way in ways})
+    )
+
+
+def test_every_narrowing_is_asked_for_kept_and_shown_by_its_declaration() -> None:
+    assert undeclared(NARROWINGS_OF_KEYS) == set()
+    assert undeclared(NARROWINGS_OF_KEYS[1:]) == {"role", "roles", "auth/key-roles"}

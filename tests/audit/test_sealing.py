@@ -6,11 +6,12 @@ import random
 import threading
 import tracemalloc
 from multiprocessing.connection import Connection
+from typing import Any, NamedTuple
 
 import pytest
 
 from sandbar import clock
-from sandbar.audit import Journal, Trail, Verdict, export, head_of, sealing, verify
+from sandbar.audit import AuditRow, Journal, Trail, Verdict, export, head_of, sealing, verify
 from sandbar.audit.chain import LAST_N
 from sandbar.audit.sealing import SEAL_ROWS_MAX, Adopter, Sealer, seal_rows
 from sandbar.model import RunEnd
@@ -284,3 +285,23 @@ def test_a_long_log_is_verified_in_pages(place: OwnedPlace, say: Say) -> None:
     say(f"{rate:,.0f} rows/s verified, {peak / 1e6:.1f} MB at most for {rows} rows")
     assert peak < MANY_BYTES_MAX
     assert verdict.head == head_of(store.trail.last_seal(ws))
+
+
+class _Longer(NamedTuple):
+    """A row that got two columns, as `AuditRow` would."""
+
+    n: int
+    request_id: str | None
+    size: int = 0
+    colour: str | None = None
+
+
+def sealed(row: Any) -> tuple[Any, ...]:
+    return AuditRow.sealed(row)
+
+
+def test_a_column_that_is_added_changes_no_seal_of_older_rows() -> None:
+    assert sealed(_Longer(1, None)) == (1, None)
+    filled = [_Longer(1, "a", 5), _Longer(1, "a", 0, "red"), _Longer(1, "a", 5, "red")]
+    assert [*map(sealed, filled)] == [(1, "a", 5), (1, "a", 0, "red"), (1, "a", 5, "red")]
+    assert len({*map(sealed, (*filled, _Longer(1, "a"), _Longer(1, None)))}) == 5

@@ -7,10 +7,9 @@ from typing import Any, NamedTuple, Protocol
 import apsw
 import psycopg
 
-AUDIT = (
-    "ws", "run", "n", "at_us", "principal", "key", "surface", "method", "verb", "is_success",
-    "code", "duration_us", "request_id",
-)  # fmt: skip
+from sandbar.audit import AuditRow
+
+AUDIT = ("ws", *AuditRow._fields)
 SEAL = ("ws", "number", "run", "first_n", "last_n", "count", "at_us", "hash")
 
 RawRow = dict[str, Any]

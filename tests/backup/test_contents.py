@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from sandbar.errors import Conflict
-from sandbar.store.archive import TABLES, Runs, WorkspaceRow
+from sandbar.store.archive import TABLES, Kind, Runs, Table, WorkspaceRow
+from sandbar.store.archive_file import rows_decoder
 from sandbar.store.numbering import Numbers
 from sandbar.store.usage import Counters
 from tests.backup.conftest import Site
@@ -52,3 +54,17 @@ def test_a_run_that_has_just_begun_is_none_of_the_future(monkeypatch: pytest.Mon
     Runs().look_at(TABLES["audit"], [_audited(last)])
     with pytest.raises(Conflict, match="still to come"):
         Runs().look_at(TABLES["audit"], [_audited(last + (64 << 17))])
+
+
+def test_rows_of_a_backup_that_is_older_than_a_column_have_its_default() -> None:
+    columns = {"n": Kind.NUMBER, "class": Kind.TEXT_OR_NONE, "size": Kind.NUMBER}
+    rows = msgspec.msgpack.encode([[1, None], [2, "x", 7]])
+    read = rows_decoder(Table("rows", "n", columns, later={"size": 0})).decode(rows)
+    assert read == [(1, None, 0), (2, "x", 7)]
+    for wrong in ([[1]], [[1, None, 0, 0]], [[1, None, None]], [["1", None]]):
+        with pytest.raises(msgspec.ValidationError):
+            rows_decoder(Table("rows", "n", columns, later={"size": 0})).decode(
+                msgspec.msgpack.encode(wrong)
+            )
+    with pytest.raises(msgspec.ValidationError):  # of a column that was always there
+        rows_decoder(Table("rows", "n", columns)).decode(rows)

@@ -332,7 +332,7 @@ def short_lived(fleet: Fleet) -> Iterator[tuple[list[Guest], float]]:
     with ExitStack() as opened:
         for lasts_s in (1.2, 2.5, 5.0, 10.0, 20.0):
             end_s = time.time() + lasts_s
-            token = fleet.mint(f"x-short-{lasts_s}", expires_at=_instant(end_s))
+            token = fleet.mint(f"x-short-{lasts_s}", expires=_instant(end_s))
             try:
                 guests = opened.enter_context(guests_of(fleet, token))
             except AssertionError:

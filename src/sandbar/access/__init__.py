@@ -17,11 +17,12 @@ from sandbar.access.guard import (
     refuse_reserved_workflow,
 )
 from sandbar.access.guarded import Guarded
-from sandbar.access.keyring import Key, Minted, list_keys, mint, revoke_key, rotate
+from sandbar.access.keyring import Minted, list_keys, mint, revoke_key, rotate
 from sandbar.access.keys import KEY_PREFIX
 from sandbar.access.leads import add_leads, give_leads, lead_to
 from sandbar.access.metamodel import install_access
-from sandbar.access.principals import find_owner, is_known_name, short_name
+from sandbar.access.narrowing import Key, narrowing_fields, words_of
+from sandbar.access.principals import find_owner, short_name
 from sandbar.access.processes import HouseGuard, kept_classes
 from sandbar.access.protected import is_protected, protected_classes, protected_roots
 from sandbar.access.rights import Grant, Rights
@@ -77,7 +78,6 @@ __all__ = [
     "find_owner",
     "give_leads",
     "install_access",
-    "is_known_name",
     "is_protected",
     "kept_classes",
     "lead_to",
@@ -86,6 +86,7 @@ __all__ = [
     "list_users",
     "local_caller",
     "mint",
+    "narrowing_fields",
     "protected_classes",
     "protected_roots",
     "refuse_others_workflow",
@@ -102,5 +103,6 @@ __all__ = [
     "suspend_workspace",
     "view_of",
     "views_of",
+    "words_of",
     "workspace_names",
 ]

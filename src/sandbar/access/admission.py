@@ -9,23 +9,21 @@ from sandbar import clock
 from sandbar.access.callers import Caller, Limit, Via
 from sandbar.access.metamodel import (
     ACTIVE,
-    CLASSES,
     EXPIRES_AT,
     KEY,
     KEY_NAME,
     KEY_ROLES,
     OWNER,
     PRINCIPAL,
-    READ_ONLY,
     ROLES,
     SERVICE_ACCOUNT,
     SUSPENDED,
     USER,
-    VERBS,
     WORKSPACE,
 )
+from sandbar.access.narrowing import narrowed_by
 from sandbar.access.principals import principal_name
-from sandbar.access.rights import Rights, Role
+from sandbar.access.rights import Role
 from sandbar.access.roles import Held, Pace, held_roles, is_kind, pace_of
 from sandbar.errors import Forbidden, NotFound, Unauthenticated
 from sandbar.model import Entity, Workspace
@@ -87,7 +85,8 @@ def admit(
             is_lacking = is_lacking or to.is_lacking
             pace = pace.and_at_most(to.pace)  # it narrows this as all else
             roles &= to.names
-        rights = _narrowed(rights, key, to)
+            rights = rights.narrowed(to=to.rights)
+        rights = narrowed_by(key, rights)
         pace = pace_of(key).else_(pace)
     role = rights.role
     if role is None:
@@ -167,15 +166,6 @@ def _roles_of_key(workspace: Workspace, key: Entity) -> Held | None:
     """The roles that a key is narrowed to, if it is."""
     names = key.get(KEY_ROLES)
     return held_roles(workspace, names) if names else None
-
-
-def _narrowed(rights: Rights, key: Entity, to: Held | None) -> Rights:
-    return rights.narrowed(
-        to=to and to.rights,
-        verbs=key.get(VERBS) or (),
-        classes=key.get(CLASSES) or (),
-        is_read_only=key.get(READ_ONLY) is True,
-    )
 
 
 def _limit(bucket_id: int, said: Pace, via: Via) -> Limit | None:

@@ -7,8 +7,8 @@ or record of a request ever has it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -23,22 +23,23 @@ from sandbar.access.keys import (
 )
 from sandbar.access.metamodel import (
     ACTIVE,
-    BURST,
-    CLASSES,
     CREATED_AT,
     EXPIRES_AT,
     KEY,
     KEY_NAME,
-    KEY_ROLES,
     KEY_SHOWN,
     OWNER,
-    RATE_LIMIT,
-    READ_ONLY,
     USER,
-    VERBS,
     install_access,
 )
-from sandbar.access.narrowing import NARROWING, Narrowing, narrowing_slots
+from sandbar.access.narrowing import (
+    NARROWINGS,
+    Key,
+    KeyState,
+    Narrowing,
+    narrowing_slots,
+    narrowings_of,
+)
 from sandbar.access.principals import (
     LOCAL,
     each_of,
@@ -54,29 +55,7 @@ from sandbar.keywords import composed, parse_keyword, spellings
 from sandbar.model import Create, Entity, Operation, Update, Workspace
 from sandbar.suggestions import did_you_mean
 
-KeyState = Literal["active", "revoked", "expired", "owner-inactive"]
-
-
 _NOBODY = "nobody"  # the owner of a key whose owner was purged: it opens nothing any more
-
-
-class Key(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True):
-    """A key as admins see it: everything but the secret."""
-
-    name: str
-    prefix: str | None  # how it begins
-    owner: str
-    state: KeyState
-    entity_id: int
-    created_at: str | None = None
-    last_used_at: str | None = None
-    expires_at: str | None = None
-    roles: list[str] = msgspec.field(default_factory=list)
-    verbs: list[str] = msgspec.field(default_factory=list)
-    classes: list[str] = msgspec.field(default_factory=list)
-    read_only: bool = False
-    rate_limit: int | None = None
-    burst: int | None = None
 
 
 class Minted(msgspec.Struct, frozen=True):
@@ -91,43 +70,29 @@ def mint(
     name: str,
     *,
     user: str | None = None,
-    role: str | None = None,
-    verbs: Sequence[str] = (),
-    classes: Sequence[str] = (),
-    read_only: bool = False,
-    expires_at: str | None = None,
-    rate_limit: int | None = None,
-    burst: int | None = None,
     prefix: str = KEY_PREFIX,
     principal: str = LOCAL,
     reason: str | None = None,
     idempotency_key: str | None = None,
     known_verbs: Collection[str] | None = None,
+    **narrowing: Any,
 ) -> Minted:
     """Make a key for a person or a program; without `user` for the workspace's owner.
 
-    It may do what they may, or less: only what `role` may too, only the `verbs` that these globs
-    match (of `known_verbs`, if it is told which there are), only with these `classes`.
+    It may do what they may, or less, if it is narrowed by any field of `Narrowing`. The patterns of
+    its verbs must mean some of `known_verbs`, if it is told which there are.
     """
     install_access(workspace)
     token = mint_key(prefix)
-    narrowing = Narrowing(
-        role=role,
-        verbs=tuple(verbs),
-        classes=tuple(classes),
-        read_only=read_only,
-        expires=expires_at,
-        rate_limit=rate_limit,
-        burst=burst,
-    )
-    asked = ["key.mint", name, user, narrowing, prefix]
+    narrowed = Narrowing(**narrowing)
+    asked = ["key.mint", name, user, narrowed, prefix]
 
     def work() -> int:
         _refuse_replay(workspace, principal, idempotency_key, asked)
         wishes = Wishes()
         full_name = wishes.look("name", lambda: _key_name(name))
         holder = wishes.look("user", lambda: _holder(workspace, user))
-        slots = narrowing_slots(workspace, wishes, narrowing, known_verbs)
+        slots = narrowing_slots(workspace, wishes, narrowed, known_verbs)
         wishes.refuse()
         assert full_name is not None and holder is not None
         return keep_key(workspace, full_name, holder, token, slots, principal=principal)
@@ -219,7 +184,7 @@ def keep_key(
         KEY_SHOWN: shown_part(token),
         ACTIVE: True,
         CREATED_AT: clock.instant_text(clock.now_us()),
-        **dict.fromkeys(NARROWING),
+        **dict.fromkeys(way.slot for way in NARROWINGS),
         **slots,
     }
     if known is None:
@@ -369,13 +334,7 @@ def _key_of(entity: Entity, owners: Mapping[int | str, Entity], uses: Mapping[in
         entity_id=entity.entity_id,
         created_at=entity.get(CREATED_AT),
         last_used_at=None if used_us is None else clock.instant_text(used_us),
-        expires_at=entity.get(EXPIRES_AT),
-        roles=list(entity.get(KEY_ROLES) or ()),
-        verbs=list(entity.get(VERBS) or ()),
-        classes=list(entity.get(CLASSES) or ()),
-        read_only=entity.get(READ_ONLY) is True,
-        rate_limit=entity.get(RATE_LIMIT),
-        burst=entity.get(BURST),
+        **narrowings_of(entity),
     )
 
 

@@ -127,13 +127,13 @@ class Rights(msgspec.Struct, frozen=True):
         is_read_only: bool = False,
     ) -> Rights:
         """What a key has of its owner's rights: no narrowing, no difference."""
-        assert self.verbs is None and self.classes is None, "these are a key's rights already"
         patterns, names = frozenset(verbs), frozenset(classes)
+        assert not (patterns and self.verbs) and not (names and self.classes), "narrowed already"
         return Rights(
             self.layers if to is None else self.layers + (to.layers or (frozenset(),)),
-            None if not patterns or ALL in patterns else patterns,
-            names or None,
-            is_read_only,
+            self.verbs if not patterns or ALL in patterns else patterns,
+            names or self.classes,
+            is_read_only or self.is_read_only,
         )
 
     def covers(self, other: Rights) -> bool:

@@ -1,13 +1,14 @@
 """Audit: a row for every request, a chain of seals over the rows, and the proof that both hold."""
 
 from sandbar.audit.chain import RowsDigest, head_of, read_head, seal_hash
-from sandbar.audit.exporting import export, row_object
+from sandbar.audit.exporting import SHOWN, export, row_object
 from sandbar.audit.journal import Journal
 from sandbar.audit.names import nameable, nameable_id
 from sandbar.audit.verifying import Broken, Verdict, verify
-from sandbar.model import AuditRow, Note, Seal, Trail, accompanied
+from sandbar.model import AuditRow, Note, Seal, Trail, accompanied, accompany
 
 __all__ = [
+    "SHOWN",
     "AuditRow",
     "Broken",
     "Journal",
@@ -17,6 +18,7 @@ __all__ = [
     "Trail",
     "Verdict",
     "accompanied",
+    "accompany",
     "export",
     "head_of",
     "nameable",

@@ -34,7 +34,7 @@ class RowsDigest:
 
     def add(self, rows: Sequence[AuditRow]) -> None:
         """Take in the next rows."""
-        self._hash.update(_encoder.encode_lines(rows))
+        self._hash.update(_encoder.encode_lines(map(AuditRow.sealed, rows)))
         self.count += len(rows)
 
     def digest(self) -> bytes:

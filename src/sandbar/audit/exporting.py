@@ -6,7 +6,7 @@ Each seal stands behind the rows that it covers, so whoever has the file can ver
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_type_hints
 
 from sandbar.audit.chain import head_of
 from sandbar.audit.verifying import PAGE_ROWS
@@ -14,6 +14,14 @@ from sandbar.clock import instant_text
 from sandbar.model import AuditRow, Seal, Trail
 
 _PAGE_SEALS = 500
+_NAMES = {"at_us": "at", "is_success": "success"}  # the others are called like their columns
+_TYPES = {"at_us": str}
+
+# What a row is shown to have, by name, in the order of its columns.
+SHOWN: dict[str, Any] = {
+    _NAMES.get(column, column.replace("_", "-")): _TYPES.get(column, kind)
+    for column, kind in get_type_hints(AuditRow).items()
+}
 
 
 def export(trail: Trail, ws: int, name: str) -> Iterator[dict[str, Any]]:
@@ -53,21 +61,13 @@ def _rows(trail: Trail, ws: int, run: int, after_n: int, last_n: int) -> Iterato
 
 
 def row_object(row: AuditRow) -> dict[str, Any]:
-    """A row for those who read JSON; what it lacks is null."""
-    return {
-        "run": row.run,
-        "n": row.n,
-        "at": instant_text(row.at_us),
-        "principal": row.principal,
-        "key": row.key,
-        "surface": row.surface,
-        "method": row.method,
-        "verb": row.verb,
-        "success": row.is_success,
-        "code": row.code,
-        "duration-us": row.duration_us,
-        "request-id": row.request_id,
-    }
+    """A row for those who read JSON; what it lacks is null. A seal covers these values, in order.
+
+    A column that was added later is left out of the rows that it is left out of for their seals.
+    """
+    shown = dict(zip(SHOWN, row.sealed(), strict=False))
+    shown["at"] = instant_text(row.at_us)
+    return shown
 
 
 def _seal_object(seal: Seal) -> dict[str, Any]:

@@ -201,20 +201,7 @@ def _is_owed(note: Note) -> bool:
 
 def _row_of(note: Note) -> Note:
     """The note to write a row of: itself, or the second one of a request that failed later."""
-    if not note.is_kept:
-        return note
-    again = Note(
-        note.ws,
-        note.principal,
-        key=note.key,
-        surface=note.surface,
-        method=note.method,
-        verb=note.verb,
-        request_id=note.request_id,
-    )
-    again.began_us, again.began_s = note.began_us, note.began_s
-    again.is_success, again.code = note.is_success, note.code
-    return again
+    return note.again() if note.is_kept else note
 
 
 def _mark(notes: Sequence[Note], rows: Sequence[Note]) -> None:

@@ -198,26 +198,10 @@ def revoke_one(
     console.print(f"The key {key.name} of {key.owner} counts no more.")
 
 
-def may_of(key: Key) -> str:
-    """What a key may, in a few words."""
-    parts = []
-    if key.roles:
-        parts.append(f"as {', '.join(key.roles)}")
-    if key.read_only:
-        parts.append("only read")
-    if key.verbs:
-        parts.append(", ".join(key.verbs))
-    if key.classes:
-        parts.append(f"of {', '.join(key.classes)}")
-    if key.rate_limit is not None:
-        parts.append(f"{key.rate_limit}/min" if key.rate_limit else "no limit")
-    if key.burst is not None:
-        parts.append(f"{key.burst} at once")
-    return "; ".join(parts) or "what its owner may"
-
-
 def _cells(key: Key) -> list[str | Text]:
     from rich.text import Text
+
+    from sandbar.access import words_of
 
     times = [_minute(at) for at in (key.created_at, key.last_used_at, key.expires_at)]
     # Text and not markup: a name may hold brackets.
@@ -229,7 +213,7 @@ def _cells(key: Key) -> list[str | Text]:
         times[0],
         times[1] or "never",
         times[2] or "never",
-        Text(may_of(key)),
+        Text(words_of(key)),
     ]
 
 
@@ -243,10 +227,11 @@ def _print_minted(key: Key, token: str, what: str, settings: Settings) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from sandbar.access import words_of
     from sandbar.cli.next_steps import of_same_database
 
     console = Console(highlight=False, soft_wrap=True)
-    console.print(Text(f"The key {key.name} of {key.owner} {what}. It may: {may_of(key)}."))
+    console.print(Text(f"The key {key.name} of {key.owner} {what}. It may: {words_of(key)}."))
     for line in minted_pace(key.name, key.rate_limit, key.burst, of_same_database(settings)):
         console.print(Text(line))
     if key.expires_at is not None:

@@ -56,7 +56,17 @@ from sandbar.model.results import (
     TransactionEntry,
     Written,
 )
-from sandbar.model.trails import Answer, AuditRow, KeyUses, Note, RunEnd, Seal, Trail, accompanied
+from sandbar.model.trails import (
+    Answer,
+    AuditRow,
+    KeyUses,
+    Note,
+    RunEnd,
+    Seal,
+    Trail,
+    accompanied,
+    accompany,
+)
 from sandbar.model.validity import Invalid, Judged, Walk
 from sandbar.model.values import door_check
 from sandbar.model.values.refusals import shown, typed
@@ -120,6 +130,7 @@ __all__ = [
     "Workspace",
     "Written",
     "accompanied",
+    "accompany",
     "compile_expression",
     "compile_pattern",
     "definition_operations",

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from sandbar import clock
 from sandbar.errors import Conflict, Incorrect
 from sandbar.store.numbering import TICK_S, Numbers
+from sandbar.store.trail import AUDIT_TYPES, AuditRow
 
 WORKSPACE_NUMBER_MAX = (1 << 23) - 1
 
@@ -39,6 +40,7 @@ class Table(NamedTuple):
     name: str
     key: str  # the columns that its rows are ordered by
     columns: Mapping[str, Kind]
+    later: Mapping[str, Any] = {}  # the last ones: what they hold in backups that are older
 
 
 class WorkspaceRow(NamedTuple):
@@ -65,6 +67,7 @@ class WorkspaceRow(NamedTuple):
 
 _NUMBER, _SMALL, _NUMBERS = Kind.NUMBER, Kind.SMALL, Kind.NUMBERS
 _TEXT, _TEXT_OR_NONE, _BYTES = Kind.TEXT, Kind.TEXT_OR_NONE, Kind.BYTES
+_KIND_OF: dict[Any, Kind] = {int: _NUMBER, bool: _SMALL, str: _TEXT, str | None: _TEXT_OR_NONE}
 
 # Every table of a workspace but those that are made anew; a test compares with both schemas. Of a
 # job only what is due is kept: whoever held it does not hold it in the restored database.
@@ -124,20 +127,8 @@ TABLES = {
         Table(
             "audit",
             "run, n",
-            {
-                "run": _NUMBER,
-                "n": _NUMBER,
-                "at_us": _NUMBER,
-                "principal": _TEXT,
-                "key": _TEXT_OR_NONE,
-                "surface": _TEXT,
-                "method": _TEXT,
-                "verb": _TEXT_OR_NONE,
-                "is_success": _SMALL,
-                "code": _TEXT_OR_NONE,
-                "duration_us": _NUMBER,
-                "request_id": _TEXT_OR_NONE,
-            },
+            {name: _KIND_OF[kind] for name, kind in AUDIT_TYPES.items()},
+            AuditRow._field_defaults,
         ),
         Table(
             "seal",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from collections import namedtuple
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import Annotated, Any, BinaryIO, NamedTuple
@@ -95,12 +96,16 @@ _workspaces: dict[int, msgspec.msgpack.Decoder[Any]] = {
 _totals = msgspec.msgpack.Decoder(list[tuple[str, _Natural]])
 
 
-def _rows_decoder(table: Table) -> msgspec.msgpack.Decoder[list[Values]]:
-    kinds = tuple(_TYPES[kind] for kind in table.columns.values())
-    return msgspec.msgpack.Decoder(list[tuple[kinds]])  # type: ignore[valid-type]
+def rows_decoder(table: Table) -> msgspec.msgpack.Decoder[list[Values]]:
+    """Rows of all columns, or without those at the end that were added later."""
+    make_type: Any = namedtuple  # `rename`, because a column may be called class
+    row = make_type(table.name, table.columns, rename=True, defaults=table.later.values())
+    kinds = (_TYPES[kind] for kind in table.columns.values())
+    row.__annotations__ = dict(zip(row._fields, kinds, strict=True))
+    return msgspec.msgpack.Decoder(list[row])  # type: ignore[valid-type]
 
 
-_rows = {name: _rows_decoder(table) for name, table in TABLES.items()}
+_rows = {name: rows_decoder(table) for name, table in TABLES.items()}
 _texts = {
     name: [
         place

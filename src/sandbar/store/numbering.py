@@ -26,7 +26,6 @@ _RANDOM_BITS = 17
 
 DOUBT_S = 60.0  # nothing that a lost session began is committed later than this
 OWN_S = 1.0  # whoever opened a note that is in doubt tries again by then, or never
-_TEXT_CHARS_MAX = 256
 
 
 class Outcome(Enum):
@@ -69,7 +68,7 @@ class Numbers:
             if note.is_kept or self._is_over:
                 return None
             n = self._number(note)
-        return _row(self.run, n, note)
+        return note.row(self.run, n)
 
     def end(self, note: Note, outcome: Outcome) -> None:
         """What became of the row."""
@@ -240,34 +239,3 @@ def _forget_doubts(count: _Count) -> None:
     if count.doubtful:
         first_s = clock.monotonic_s() - DOUBT_S
         count.doubtful = {n: doubt for n, doubt in count.doubtful.items() if doubt[0] > first_s}
-
-
-def _row(run: int, n: int, note: Note) -> AuditRow:
-    principal, key, surface, method = note.principal, note.key, note.surface, note.method
-    verb, code, request_id = note.verb, note.code, note.request_id
-    everything = f"{principal}{key}{surface}{method}{verb}{code}{request_id}"
-    if len(everything) > _TEXT_CHARS_MAX or "\0" in everything or not everything.isascii():
-        principal, surface, method = _storable(principal), _storable(surface), _storable(method)
-        key, verb = key and _storable(key), verb and _storable(verb)
-        code, request_id = code and _storable(code), request_id and _storable(request_id)
-    at_us, is_success = note.began_us, note.is_success
-    lasted_us = int((clock.monotonic_s() - note.began_s) * 1_000_000)
-    return AuditRow(
-        run,
-        n,
-        at_us,
-        principal,
-        key,
-        surface,
-        method,
-        verb,
-        is_success,
-        code,
-        lasted_us,
-        request_id,
-    )
-
-
-def _storable(text: str) -> str:
-    """What both databases take, and no more than a line of it: a name may be anybody's words."""
-    return text[:_TEXT_CHARS_MAX].encode("utf-8", "replace").decode().replace("\0", "?")

@@ -10,18 +10,25 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from copy import copy
+from typing import Any, NamedTuple, Protocol, get_type_hints
 
 from sandbar import clock
 from sandbar.errors import Fault
 
 _REHEARSED_N = (1 << 53) - 1
+_TEXT_CHARS_MAX = 256
 
 Place = tuple[int, int, int]  # at_us, run and n of a row: where a page of rows ended
 
 
 class AuditRow(NamedTuple):
-    """One request, under the n-th number of the run of a process; never its arguments."""
+    """One request, under the n-th number of the run of a process; never its arguments.
+
+    This declares the columns of the audit: statements, backups, seals, exports and answers follow.
+    One that is added stands last and has a default, which rows hold that are older than it; what
+    fills it stands in `Note`. A text may be missing (None), a number is not.
+    """
 
     run: int
     n: int
@@ -36,13 +43,29 @@ class AuditRow(NamedTuple):
     duration_us: int
     request_id: str | None
 
+    def sealed(self) -> tuple[Any, ...]:
+        """What a seal covers: without the columns at the end that were added and not filled.
+
+        So a row that is older than a column has the digest that it was sealed with.
+        """
+        end = len(self)
+        for default in reversed(self._field_defaults.values()):
+            if self[end - 1] != default:
+                break
+            end -= 1
+        return self[:end]
+
+
+AUDIT_TYPES: dict[str, Any] = get_type_hints(AuditRow)
+_FLAGS = [place for place, kind in enumerate(AUDIT_TYPES.values()) if kind is bool]
+
 
 def audit_row(columns: Sequence[Any]) -> AuditRow:
-    """A row as a table has it; written out, because logs are long."""
-    run, n, at_us, principal, key, surface, method, verb, good, code, duration_us, id = columns
-    return AuditRow(
-        run, n, at_us, principal, key, surface, method, verb, bool(good), code, duration_us, id
-    )
+    """A row as a table has it, where a flag is a number."""
+    values = list(columns)
+    for place in _FLAGS:
+        values[place] = bool(values[place])
+    return AuditRow._make(values)
 
 
 class RunEnd(NamedTuple):
@@ -108,6 +131,44 @@ class Note:
         self.is_settled = False  # for whoever opened it: nothing more is to be written of it
         self.number: tuple[int, int] | None = None  # run and n, once it has them
 
+    def row(self, run: int, n: int) -> AuditRow:
+        """Its row, as things are now."""
+        principal, key, surface, method = self.principal, self.key, self.surface, self.method
+        verb, code, request_id = self.verb, self.code, self.request_id
+        everything = f"{principal}{key}{surface}{method}{verb}{code}{request_id}"
+        if len(everything) > _TEXT_CHARS_MAX or "\0" in everything or not everything.isascii():
+            principal, surface, method = _storable(principal), _storable(surface), _storable(method)
+            key, verb = key and _storable(key), verb and _storable(verb)
+            code, request_id = code and _storable(code), request_id and _storable(request_id)
+        at_us, is_success = self.began_us, self.is_success
+        lasted_us = int((clock.monotonic_s() - self.began_s) * 1_000_000)
+        return AuditRow(
+            run,
+            n,
+            at_us,
+            principal,
+            key,
+            surface,
+            method,
+            verb,
+            is_success,
+            code,
+            lasted_us,
+            request_id,
+        )
+
+    def again(self) -> Note:
+        """Another note of the same request, which has no row yet."""
+        note = copy(self)
+        note.is_kept = note.is_settled = False
+        note.number = None
+        return note
+
+
+def _storable(text: str) -> str:
+    """What both databases take, and no more than a line of it: a name may be anybody's words."""
+    return text[:_TEXT_CHARS_MAX].encode("utf-8", "replace").decode().replace("\0", "?")
+
 
 class _Current(threading.local):
     note: Note | None = None
@@ -121,14 +182,23 @@ def current_note() -> Note | None:
     return _current.note
 
 
+def accompany(note: Note | None) -> Note | None:
+    """Let the next write that this thread submits, and that is kept, keep the note's row, too.
+
+    Answers the note that was to be kept until now: whoever comes first goes on with it afterwards.
+    """
+    outer, _current.note = _current.note, note
+    return outer
+
+
 @contextmanager
 def accompanied(note: Note | None) -> Iterator[None]:
-    """Let the next write that this thread submits, and that is kept, keep the note's row, too."""
-    outer, _current.note = _current.note, note
+    """The same for as long as the context lasts."""
+    outer = accompany(note)
     try:
         yield
     finally:
-        _current.note = outer
+        accompany(outer)
 
 
 class Trail(Protocol):

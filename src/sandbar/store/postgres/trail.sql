@@ -2,19 +2,14 @@
 
 -- name: put_audit
 WITH put AS (
-  INSERT INTO audit (ws, run, n, at_us, principal, key, surface, method, verb, is_success, code,
-                     duration_us, request_id)
-  SELECT %(ws)s, u.* FROM unnest(
-    %(run)s, %(n)s, %(at_us)s, %(principal)s, %(key)s, %(surface)s, %(method)s, %(verb)s,
-    %(is_success)s, %(code)s, %(duration_us)s, %(request_id)s) u
+  INSERT INTO audit (ws, {audit})
+  SELECT %(ws)s, u.* FROM unnest({audit: %(column)s}) u
   ON CONFLICT (ws, run, n) DO NOTHING RETURNING 1
 )
 SELECT count(*) FROM put
 
 -- name: rows
-SELECT run, n, at_us, principal, key, surface, method, verb, is_success, code, duration_us,
-       request_id
-FROM audit
+SELECT {audit} FROM audit
 WHERE ws = %(ws)s AND at_us <= %(last_us)s AND (at_us, run, n) < (%(at_us)s, %(run)s, %(n)s)
   AND (%(principal)s::text IS NULL OR principal = %(principal)s)
   AND (%(verb)s::text IS NULL OR verb = %(verb)s)
@@ -22,9 +17,7 @@ WHERE ws = %(ws)s AND at_us <= %(last_us)s AND (at_us, run, n) < (%(at_us)s, %(r
 ORDER BY at_us DESC, run DESC, n DESC LIMIT %(limit)s
 
 -- name: rows_of
-SELECT run, n, at_us, principal, key, surface, method, verb, is_success, code, duration_us,
-       request_id
-FROM audit WHERE ws = %s AND run = %s AND n > %s AND n <= %s ORDER BY n LIMIT %s
+SELECT {audit} FROM audit WHERE ws = %s AND run = %s AND n > %s AND n <= %s ORDER BY n LIMIT %s
 
 -- From run to run by the key, however many rows each has.
 

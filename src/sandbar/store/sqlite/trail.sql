@@ -1,31 +1,31 @@
 -- The audit: rows and seals are only ever added. A row that is tried again keeps its number.
 
 -- name: put_audit
-INSERT INTO audit (ws, run, n, at_us, principal, key, surface, method, verb, is_success, code,
-                   duration_us, request_id)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (ws, run, n) DO NOTHING
+INSERT INTO audit (ws, {audit}) VALUES (?, {audit: ?}) ON CONFLICT (ws, run, n) DO NOTHING
 
 -- name: epoch
 SELECT epoch FROM workspace WHERE ws = ? AND t >= 0
 
 -- Of a row that is only tried, before its transaction ends.
 
+-- name: begin_trial
+SAVEPOINT tried
+
+-- name: end_trial
+ROLLBACK TO tried
+
 -- name: drop_audit
 DELETE FROM audit WHERE ws = ? AND run = ? AND n = ?
 
 -- name: rows
-SELECT run, n, at_us, principal, key, surface, method, verb, is_success, code, duration_us,
-       request_id
-FROM audit
+SELECT {audit} FROM audit
 WHERE ws = :ws AND at_us <= :last_us AND (at_us, run, n) < (:at_us, :run, :n)
   AND (:principal IS NULL OR principal = :principal) AND (:verb IS NULL OR verb = :verb)
   AND (:is_success IS NULL OR is_success = :is_success)
 ORDER BY at_us DESC, run DESC, n DESC LIMIT :limit
 
 -- name: rows_of
-SELECT run, n, at_us, principal, key, surface, method, verb, is_success, code, duration_us,
-       request_id
-FROM audit WHERE ws = ? AND run = ? AND n > ? AND n <= ? ORDER BY n LIMIT ?
+SELECT {audit} FROM audit WHERE ws = ? AND run = ? AND n > ? AND n <= ? ORDER BY n LIMIT ?
 
 -- From run to run by the key, however many rows each has.
 

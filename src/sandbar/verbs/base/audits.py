@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, get_args
 
+import msgspec
 from msgspec import Meta
 
-from sandbar.audit import AuditRow
-from sandbar.clock import instant_text
+from sandbar.audit import SHOWN, AuditRow, row_object
 from sandbar.verbs.answers import Answer
 from sandbar.verbs.catalogue import Example, Verb
 from sandbar.verbs.context import Context
@@ -25,28 +25,33 @@ class ListArguments(Paged, frozen=True, kw_only=True):
     success: Annotated[bool | None, Meta(description="only those that went well, or ill")] = None
 
 
-class AuditEntry(Answer, frozen=True, kw_only=True):
-    """One request: who, when, what, and how it ended; never its arguments or its result."""
+def _fields() -> list[tuple[str, Any, Any]]:
+    """The columns as fields; those that may hold nothing are left out then, and come last."""
+    fields = []
+    for column, (name, kind) in zip(AuditRow._fields, SHOWN.items(), strict=True):
+        usual = AuditRow._field_defaults.get(column, msgspec.NODEFAULT)
+        default = None if type(None) in get_args(kind) else usual
+        fields.append((name.replace("-", "_"), kind, default))
+    return sorted(fields, key=lambda field: field[2] is not msgspec.NODEFAULT)
 
-    run: int
-    n: int
-    at: str
-    principal: str
-    surface: str
-    method: str
-    success: bool
-    duration_us: int
-    key: str | None = None
-    verb: str | None = None
-    code: str | None = None
-    request_id: str | None = None
+
+_ENTRY = "One request: who, when, what, and how it ended; never its arguments or its result."
+AuditEntry = msgspec.defstruct(
+    "AuditEntry",
+    _fields(),
+    bases=(Answer,),
+    namespace={"__doc__": _ENTRY},
+    module=__name__,
+    frozen=True,
+    kw_only=True,
+)
 
 
 class AuditList(Answer, frozen=True, kw_only=True):
     """Requests of one workspace, newest first."""
 
     workspace: str
-    entries: list[AuditEntry]
+    entries: list[AuditEntry]  # type: ignore[valid-type]
     cursor: str | None = None
 
 
@@ -58,7 +63,7 @@ def list_entries(context: Context, arguments: ListArguments) -> AuditList:
     if arguments.cursor is not None:
         place = read_place(arguments.cursor, tuple[int, int, int], *question)
     limit = arguments.limit or _ENTRIES_DEFAULT
-    rows = context.journal.trail.rows(
+    rows = context.services.journal.trail.rows(
         context.db.number,
         limit=limit + 1,
         cursor=place,
@@ -76,21 +81,9 @@ def list_entries(context: Context, arguments: ListArguments) -> AuditList:
     return AuditList(workspace=context.db.caller.workspace, entries=entries, cursor=cursor)
 
 
-def _entry(row: AuditRow) -> AuditEntry:
-    return AuditEntry(
-        run=row.run,
-        n=row.n,
-        at=instant_text(row.at_us),
-        principal=row.principal,
-        surface=row.surface,
-        method=row.method,
-        success=row.is_success,
-        duration_us=row.duration_us,
-        key=row.key,
-        verb=row.verb,
-        code=row.code,
-        request_id=row.request_id,
-    )
+def _entry(row: AuditRow) -> msgspec.Struct:
+    shown = row_object(row).items()
+    return AuditEntry(**{name.replace("-", "_"): value for name, value in shown})
 
 
 VERBS = (

@@ -7,11 +7,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from sandbar.access import KEY_PREFIX, Key, Minted, list_keys, mint, revoke_key, rotate
-from sandbar.errors import Forbidden
+from sandbar.access import KEY_PREFIX, Key, Minted, narrowing_fields
 from sandbar.verbs.answers import Answer
 from sandbar.verbs.arguments import Arguments
-from sandbar.verbs.catalogue import Catalogue, Example, Verb
+from sandbar.verbs.catalogue import Example, Verb, Verbs
 from sandbar.verbs.context import Context
 from sandbar.verbs.fields import Paged, Reason, Writing
 from sandbar.verbs.paging import page_of_named
@@ -19,27 +18,24 @@ from sandbar.verbs.paging import page_of_named
 _PREFIX = Annotated[str, Meta(description="how the key begins, default sk-sand-")]
 
 
-class MintArguments(Writing, frozen=True, kw_only=True):
+class _Mint(Writing, frozen=True, kw_only=True):
     """A name, whose key it is, and what it is narrowed to."""
 
     name: Annotated[str, Meta(description="name of the key, e.g. laptop")]
     user: Annotated[
         str | None, Meta(description="person or service account; default: the workspace's owner")
     ] = None
-    role: Annotated[str | None, Meta(description="only what this role may, too")] = None
-    verbs: Annotated[list[str], Meta(description="only these verbs, e.g. entity.*")] = (
-        msgspec.field(default_factory=list)
-    )
-    classes: Annotated[list[str], Meta(description="only these classes and those below")] = (
-        msgspec.field(default_factory=list)
-    )
-    read_only: Annotated[bool, Meta(description="only reads")] = False
-    expires: Annotated[
-        str | None, Meta(description="30d, 12h, a date or an instant; default never")
-    ] = None
-    rate_limit: Annotated[int | None, Meta(description="requests a minute; 0: no limit")] = None
-    burst: Annotated[int | None, Meta(description="requests at once")] = None
-    prefix: _PREFIX = KEY_PREFIX
+
+
+MintArguments = msgspec.defstruct(
+    "MintArguments",
+    [*narrowing_fields(), ("prefix", _PREFIX, KEY_PREFIX)],
+    bases=(_Mint,),
+    namespace={"__doc__": _Mint.__doc__},
+    module=__name__,
+    frozen=True,
+    kw_only=True,
+)
 
 
 class MintedKey(Answer, frozen=True, kw_only=True):
@@ -76,44 +72,26 @@ class Revoked(Answer, frozen=True, kw_only=True):
     key: Key
 
 
-def mint_one(context: Context, arguments: MintArguments) -> MintedKey:
+def mint_one(context: Context, arguments: _Mint) -> MintedKey:
     """Make a key."""
-    _require_all(context)
-    minted = mint(
-        context.db.services(),
-        arguments.name,
-        user=arguments.user,
-        role=arguments.role,
-        verbs=arguments.verbs,
-        classes=arguments.classes,
-        read_only=arguments.read_only,
-        expires_at=arguments.expires,
-        rate_limit=arguments.rate_limit,
-        burst=arguments.burst,
-        prefix=arguments.prefix,
-        principal=context.db.caller.principal,
-        reason=arguments.reason,
-        idempotency_key=arguments.idempotency_key,
-        known_verbs=_words(context.catalogue),
+    minted = context.db.keys.mint(
+        **msgspec.structs.asdict(arguments), known_verbs=_words(context.services.catalogue)
     )
     return _shown_once(minted)
 
 
 def list_all(context: Context, arguments: Paged) -> KeyList:
     """The keys of the workspace."""
-    keys = list_keys(context.db.services())
+    keys = context.db.keys.each()
     page, cursor = page_of_named(keys, arguments.limit, arguments.cursor, "key.list")
     return KeyList(keys=page, cursor=cursor)
 
 
 def rotate_one(context: Context, arguments: RotateArguments) -> MintedKey:
     """Give a key another secret."""
-    _require_all(context)
-    minted = rotate(
-        context.db.services(),
+    minted = context.db.keys.rotate(
         arguments.name,
         prefix=arguments.prefix,
-        principal=context.db.caller.principal,
         reason=arguments.reason,
         idempotency_key=arguments.idempotency_key,
     )
@@ -122,24 +100,10 @@ def rotate_one(context: Context, arguments: RotateArguments) -> MintedKey:
 
 def revoke_one(context: Context, arguments: RevokeArguments) -> Revoked:
     """End a key."""
-    principal = context.db.caller.principal
-    key = revoke_key(
-        context.db.services(), arguments.name, principal=principal, reason=arguments.reason
-    )
-    return Revoked(key=key)
+    return Revoked(key=context.db.keys.revoke(arguments.name, reason=arguments.reason))
 
 
-def _require_all(context: Context) -> None:
-    """Whoever hands out keys could hand themselves one: so they must be able to do it all."""
-    if not context.db.caller.may("admin"):
-        raise Forbidden(
-            "key.beyond-own",
-            "only those who may do everything here make keys: a new key could do more than yours",
-            hint="ask an admin, whose own key is not narrowed",
-        )
-
-
-def _words(catalogue: Catalogue) -> set[str]:
+def _words(catalogue: Verbs) -> set[str]:
     """What the verbs of a key can be matched with: names and groups."""
     groups = {verb.group for verb in catalogue}
     return {verb.name for verb in catalogue} | groups | {f"{group}." for group in groups}
