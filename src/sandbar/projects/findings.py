@@ -6,14 +6,38 @@ from typing import Any
 
 import msgspec
 
-from sandbar.errors import Conflict, Forbidden, Incorrect, NotFound, Problem, Unsupported
+from sandbar.errors import (
+    Conflict,
+    Fault,
+    Forbidden,
+    Incorrect,
+    Interrupted,
+    NotFound,
+    Problem,
+    TooMany,
+    Unauthenticated,
+    Unavailable,
+    Unsupported,
+)
 from sandbar.findings import Finding, findings_in
 from sandbar.projects.sources import Item
 
 FINDINGS_PER_FILE_MAX = 20
 
-# What is wrong with a file; anything else is wrong with us, or with the moment, and ends the work.
-REFUSALS = (Incorrect, Forbidden, NotFound, Conflict, Unsupported)
+# Whether a problem is with a file: if not, it is with us, or with the moment, and ends the work.
+_IS_OF_A_FILE: dict[type[Problem], bool] = {
+    Incorrect: True,
+    Unauthenticated: False,
+    Forbidden: True,
+    NotFound: True,
+    Conflict: True,
+    Unsupported: True,
+    TooMany: False,
+    Unavailable: False,
+    Interrupted: False,
+    Fault: False,
+}
+REFUSALS = tuple(category for category, is_refused in _IS_OF_A_FILE.items() if is_refused)
 
 
 def findings_of(item: Item, problem: Problem) -> list[Finding]:
