@@ -23,15 +23,6 @@ from sandbar.model.definitions import definition_operations
 from sandbar.model.document_rules import Document
 from sandbar.model.drafts import SecretNotHashed
 from sandbar.model.expressions import Expression, compile_expression
-from sandbar.model.findings import (
-    FINDINGS_MAX,
-    SUGGESTIONS_MAX,
-    Finding,
-    Findings,
-    Suggestion,
-    called_now,
-    did_you_mean,
-)
 from sandbar.model.former import Former
 from sandbar.model.guarding import Guard, Touched
 from sandbar.model.hiding import AllBut
@@ -84,10 +75,8 @@ from sandbar.model.workspace import Workspace
 
 __all__ = [
     "BOUNDS",
-    "FINDINGS_MAX",
     "FIRST_FREE_ID",
     "LIMIT_NAMES",
-    "SUGGESTIONS_MAX",
     "UNREADABLE",
     "Account",
     "AllBut",
@@ -105,8 +94,6 @@ __all__ = [
     "Entity",
     "EntityChange",
     "Expression",
-    "Finding",
-    "Findings",
     "Former",
     "Guard",
     "HistoryEntry",
@@ -136,7 +123,6 @@ __all__ = [
     "SecretNotHashed",
     "SlotChange",
     "Standing",
-    "Suggestion",
     "Touched",
     "Trail",
     "TransactionEntry",
@@ -147,12 +133,10 @@ __all__ = [
     "Written",
     "accompanied",
     "accompany",
-    "called_now",
     "compile_expression",
     "compile_pattern",
     "definition_operations",
     "definition_parts",
-    "did_you_mean",
     "door_check",
     "is_over_budget",
     "malformed_operations",

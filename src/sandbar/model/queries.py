@@ -11,13 +11,13 @@ from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from sandbar.errors import Incorrect, NotFound, Problem, Unsupported
+from sandbar.findings import Findings
 from sandbar.model import core
 from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cursor
 from sandbar.model.documents import Doc, read_doc
 from sandbar.model.drives import Drive, choose_drive
 from sandbar.model.filter_evaluation import Evaluator
 from sandbar.model.filters import EVERYTHING, Node, is_local, parse_filter
-from sandbar.model.findings import Findings, Suggestion, data_of
 from sandbar.model.hiding import hidden_ids
 from sandbar.model.naming import Naming, unknown_entity
 from sandbar.model.neighbours import Neighbours, Surroundings
@@ -27,6 +27,7 @@ from sandbar.model.results import Page
 from sandbar.model.schema import Class, Schema
 from sandbar.patience import check as check_patience
 from sandbar.store.scan import Between, Equals, Found, Position, Scan
+from sandbar.suggestions import Suggestion
 
 LIMIT_DEFAULT = 50
 LIMIT_MAX = 1000
@@ -115,18 +116,13 @@ def _all_of(wrong: list[Wrong]) -> Problem:
     if len(wrong) == 1:
         return wrong[0][1]
     findings = Findings()
-    arguments: list[str] = []
     for argument, problem in wrong:
-        had = len(findings.told)
-        findings.adopt(problem)
-        arguments += [argument] * (len(findings.told) - had)
-    told = zip(arguments, data_of(findings.told), strict=True)
-    about = {"findings": [{"argument": argument, **one} for argument, one in told]}
+        findings.adopt(problem, argument=argument)
     return Incorrect(
         "query.invalid",
         f"the query is wrong: {wrong[0][1].message}{findings.and_more}",
         hint="; ".join(findings.hints),
-        data=findings.data() | about,
+        data=findings.data(),
     )
 
 

@@ -14,8 +14,9 @@ from sandbar.access import Guarded, give_leads
 from sandbar.audit import Note, accompany, nameable
 from sandbar.errors import Fault, Forbidden, Incorrect, NotFound, Problem, TooMany
 from sandbar.faults import log_fault
-from sandbar.model import Answer, Written, called_now, did_you_mean
+from sandbar.model import Answer, Written
 from sandbar.patience import current, limit
+from sandbar.suggestions import called_now, did_you_mean
 from sandbar.verbs.base.operators import operators_catalogue
 from sandbar.verbs.calls import Call
 from sandbar.verbs.catalogue import PREFIX, Permission, Verb

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from sandbar.codecs import takes_bare_names
 from sandbar.errors import Forbidden, NotFound, Problem
+from sandbar.findings import Finding, Findings
 from sandbar.model import (
     Create,
     Delete,
@@ -21,7 +22,7 @@ from sandbar.model import (
     Written,
 )
 from sandbar.verbs.answers import Answer
-from sandbar.verbs.arguments import Finding, invalid
+from sandbar.verbs.arguments import invalid
 from sandbar.verbs.base.documents import (
     create_under,
     creations,
@@ -187,7 +188,7 @@ def _refuse_both(is_given: bool) -> None:
             message="source and attributes both state slots",
             hint="give attributes, or source and format",
         )
-        raise invalid([found])
+        raise invalid(Findings.of(found))
 
 
 def create_entity(
