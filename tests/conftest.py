@@ -45,7 +45,7 @@ _TEMPORARY = "PYTEST_DEBUG_TEMPROOT"  # pytest's own: the parent of every tmp_pa
 _ROOM_BYTES = 4 << 30
 
 _ONE_SERVER_EACH = ("limits", "malformed", "seeds")
-_ONE_SERVER_PER_FILE = ("gate", "mcp")
+_ONE_SERVER_PER_FILE = ("edge", "mcp")
 _ONE_READING = "test_figures"  # of all files, which takes a while
 _WITH_NODE = ("conformance", "mcp_clients")
 _AT_THE_END = ("model",)

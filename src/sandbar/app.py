@@ -21,8 +21,7 @@ from starlette.types import ASGIApp
 from sandbar import clock
 from sandbar.access import Houses
 from sandbar.database import Database
-from sandbar.faults import log_fault
-from sandbar.gate import (
+from sandbar.edge import (
     BodyLimit,
     HeaderLimit,
     HostCheck,
@@ -30,7 +29,9 @@ from sandbar.gate import (
     Recording,
     RequestId,
     SignIn,
+    state_of,
 )
+from sandbar.faults import log_fault
 from sandbar.mcp import Endpoint, Listing, PlainEndpoint
 from sandbar.packs import known_endpoints
 
@@ -136,6 +137,10 @@ class _Health:
 async def _last_resort(request: Request, error: Exception) -> JSONResponse:
     """Whatever no door has caught leaves as a number."""
     fault_id = log_fault("app.request-failed", error)
-    data = {"code": "server.fault", "id": fault_id, "request-id": request.state.request_id}
+    data = {
+        "code": "server.fault",
+        "id": fault_id,
+        "request-id": state_of(request.scope).request_id,
+    }
     body = {"code": -32603, "message": "Internal error", "data": data}
     return JSONResponse({"jsonrpc": "2.0", "id": None, "error": body}, 500)

@@ -107,11 +107,17 @@ def check() -> None:
         patience.check()
 
 
+def limit(patience: Patience | None) -> Patience | None:
+    """Work under this patience in this thread from now on; answers the one that counted before."""
+    outer, _current.patience = _current.patience, patience
+    return outer
+
+
 @contextmanager
 def limited(patience: Patience | None) -> Iterator[None]:
-    """Work under this patience in this thread; an outer one counts again afterwards."""
-    outer, _current.patience = _current.patience, patience
+    """The same for as long as the context lasts; the outer one counts again afterwards."""
+    outer = limit(patience)
     try:
         yield
     finally:
-        _current.patience = outer
+        limit(outer)

@@ -17,16 +17,16 @@ from typing import Any, Generic, TypeVar
 import apsw
 
 from sandbar.errors import Unavailable
+from sandbar.sql import load_queries
 
 Value = TypeVar("Value")
 
-_CACHE_KIB = 2_000
+_Q = load_queries("sandbar", "scratch.sql")
 _PAGE = 1_000
 _FAILURES = (
     *(apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.NoMemError, apsw.CorruptError),
     apsw.ConnectionClosedError,
 )
-_PRAGMAS = ("journal_mode=OFF", "synchronous=OFF", f"cache_size=-{_CACHE_KIB}")
 
 
 class Scratch:
@@ -35,8 +35,7 @@ class Scratch:
     def __init__(self) -> None:
         self._connection = apsw.Connection("")
         self._tables = 0
-        for pragma in _PRAGMAS:
-            _rows(self._connection, f"PRAGMA {pragma}")
+        _rows(self._connection, _Q.set_up)
         _rows(self._connection, "BEGIN")  # and never a commit: there is nothing to keep
 
     def __enter__(self) -> Scratch:
@@ -71,18 +70,17 @@ class Table(Generic[Value]):
 
     def __init__(self, connection: apsw.Connection, name: str) -> None:
         self._connection = connection
-        self._get = f"SELECT value FROM {name} WHERE key = ?"
-        self._put = f"REPLACE INTO {name} VALUES (?, ?)"
-        self._delete = f"DELETE FROM {name} WHERE key = ?"
-        self._delete_all = f"DELETE FROM {name}"
-        self._count = f"SELECT count(*) FROM {name}"
-        rows = f"SELECT key, value FROM {name}"
-        self._first = f"{rows} ORDER BY key LIMIT {_PAGE}"
-        self._up = f"{rows} WHERE key > ? ORDER BY key LIMIT {_PAGE}"
-        self._last = f"{rows} ORDER BY key DESC LIMIT {_PAGE}"
-        self._down = f"{rows} WHERE key < ? ORDER BY key DESC LIMIT {_PAGE}"
-        self._below = f"{rows} WHERE key > ? AND key < ? ORDER BY key LIMIT {_PAGE}"
-        self._run(f"CREATE TABLE {name} (key BLOB PRIMARY KEY, value) WITHOUT ROWID")
+        self._get = _Q.get.format(table=name)
+        self._put = _Q.put.format(table=name)
+        self._delete = _Q.delete.format(table=name)
+        self._delete_all = _Q.delete_all.format(table=name)
+        self._count = _Q.count.format(table=name)
+        self._first = _Q.first.format(table=name, page=_PAGE)
+        self._up = _Q.up.format(table=name, page=_PAGE)
+        self._last = _Q.last.format(table=name, page=_PAGE)
+        self._down = _Q.down.format(table=name, page=_PAGE)
+        self._below = _Q.below.format(table=name, page=_PAGE)
+        self._run(_Q.make.format(table=name))
 
     def get(self, key: str) -> Value | None:
         """What is noted of a key, if anything is."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sandbar.access import Guarded
+from sandbar.access import Guarded, mint, sign_in
 from sandbar.errors import Forbidden, Problem
 from sandbar.model import Create, Delete, Update
 from sandbar.packs import load_pack
@@ -63,6 +63,42 @@ def test_others_than_admins_are_refused(name: str, world: World) -> None:
 @pytest.mark.parametrize("name", LOOKS)
 def test_admins_are_not(name: str, world: World) -> None:
     assert LOOKS[name](world.as_role("admin"), world) is not None
+
+
+# What is there for admins alone, and is refused to others before anything is looked at.
+FOR_ADMINS: dict[str, Look] = {
+    "list keys": lambda db, w: db.keys.each(),
+    "mint a key": lambda db, w: db.keys.mint("laptop"),
+    "rotate a key": lambda db, w: db.keys.rotate("laptop"),
+    "revoke a key": lambda db, w: db.keys.revoke("laptop"),
+    "ask for a name": lambda db, w: db.is_known_name("admin"),
+    "install access": lambda db, w: db.install_access(),
+}
+
+
+def test_what_is_for_admins_is_refused_to_others(world: World) -> None:
+    before = world.workspace.last_t()
+    for role in ("reader", "writer"):
+        for look in FOR_ADMINS.values():
+            with pytest.raises(Forbidden) as refusal:
+                look(world.as_role(role), world)
+            assert refusal.value.code == "access.admin-only"
+    assert world.workspace.last_t() == before
+    for look in FOR_ADMINS.values():
+        look(world.as_role("admin"), world)
+
+
+def test_a_narrowed_admin_sees_keys_and_makes_none(world: World) -> None:
+    token = mint(world.workspace, "narrow", verbs=["key.*"]).token
+    caller = sign_in(world.houses, f"Bearer {token}")
+    keys = Guarded(world.workspace, caller, "key", "key.mint").keys
+    assert "narrow" in [one.name for one in keys.each()]
+    with pytest.raises(Forbidden) as refusal:
+        keys.mint("wide")
+    assert refusal.value.code == "key.beyond-own"
+    with pytest.raises(Forbidden) as refusal:
+        keys.rotate("narrow")
+    assert refusal.value.code == "key.beyond-own"
 
 
 def is_protected_class(world: World, cls: str) -> bool:

@@ -16,11 +16,12 @@ import sandbar
 from sandbar.access import Caller, Role, effects_guard
 from sandbar.errors import Forbidden, Problem
 from sandbar.model import Workspace
-from sandbar.verbs import Context, base_catalogue, dispatch
+from sandbar.verbs import Call, base_catalogue
 from sandbar.workflow import Workflows
 from tests.access.conftest import world_in_file
 from tests.access.kept_world import KeptWorld
 from tests.access.world import World
+from tests.bare_services import BareServices
 
 SPEC: dict[str, Any] = {
     "name": "shop/way",
@@ -90,7 +91,8 @@ class Scene:
         caller = Caller(f"test-{role}", role, self.world.name)
         db = self.world.as_role(role)
         db.caller = caller
-        return dispatch(Context(db, base_catalogue(), engine=self.workflows), verb, arguments)
+        services = BareServices(db, base_catalogue(), self.workflows)
+        return services.perform(Call(caller, verb, arguments))
 
     def refused(self, role: Role, verb: str, **arguments: Any) -> Problem:
         """The problem that a call ends in; nothing has changed."""

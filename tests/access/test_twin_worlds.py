@@ -17,7 +17,6 @@ import pytest
 import sandbar
 from sandbar.access import Caller, Role, install_access
 from sandbar.errors import Problem
-from sandbar.verbs import Context, base_catalogue, dispatch
 from tests.kept_postgres import open_for_tests
 from tests.tenancy.playing import steady
 
@@ -171,10 +170,8 @@ def requests() -> Iterator[tuple[str, dict[str, Any]]]:
 def answer(db: sandbar.Database, role: Role, verb: str, given: dict[str, Any]) -> str:
     """What is answered, and nothing stays."""
     caller = Caller("service/mallory", role, db.workspace_name)
-    context = Context(db.guarded(caller), base_catalogue(), engine=db.workflows)
-    context = msgspec.structs.replace(context, neighbours=db.neighbours, audit=db.journal)
     try:
-        told: Any = dispatch(context, verb, given)
+        told: Any = db.call_as(caller, verb, given)
     except Problem as problem:
         told = [problem.code, problem.message, problem.hint, problem.data]
     return steady(msgspec.json.encode(told, enc_hook=str).decode())

@@ -33,7 +33,7 @@ def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sandbar.Dat
 
 def call(db: sandbar.Database, role: Role, verb: str, given: dict[str, Any]) -> Any:
     caller = Caller(f"service/{role}", role, db.workspace_name, is_operator=role == "admin")
-    return db.call_as(caller, verb, given, surface="mcp")
+    return db.call_as(caller, verb, given)
 
 
 def refusal(db: sandbar.Database, verb: str, given: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ import sandbar
 from sandbar.access import local_caller
 from sandbar.audit import AuditRow, RowsDigest, Seal, read_head, seal_hash
 from sandbar.clock import us_of_text
+from sandbar.verbs import Call
 from tests.audit.vandal import SqliteVandal
 from tests.cli.program import environment, run, run_well
 from tests.ready_program import started_with_log
@@ -88,7 +89,7 @@ def test_on_a_terminal_every_id_of_a_request_is_whole(path: str, columns: int) -
     with sandbar.open(path) as db:
         caller = local_caller("main")
         for id in ids:
-            db.call_as(caller, "codec.list", {}, surface="mcp", request_id=id)
+            db.perform(Call(caller, "codec.list", surface="mcp", request_id=id))
     ours, theirs = pty.openpty()
     words = ("audit", "list", "--database", path, "--limit", "5")
     env = environment({"TERM": "xterm-256color", "COLUMNS": str(columns)})

@@ -36,8 +36,7 @@ _READY = re.compile(r"http://127\.0\.0\.1:(\d+)/mcp")
 _CODE = """
 import logging
 import msgspec
-from sandbar.verbs.catalogue import Verb
-from sandbar.verbs.conversation import Content
+from sandbar.verbs import Content, Verb
 
 class Given(msgspec.Struct, frozen=True):
     text: str

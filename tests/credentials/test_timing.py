@@ -19,16 +19,16 @@ from typing import Any
 import pytest
 
 from sandbar.access import Houses, add_account, sign_in, verdicts
+from sandbar.edge import SignIn
+from sandbar.edge.asgi import App, Receive, Scope, Send
 from sandbar.errors import Unauthenticated
-from sandbar.gate import SignIn
-from sandbar.gate.asgi import App, Receive, Scope, Send
 from sandbar.model import Workspace
 from sandbar.store.api import Store
 from sandbar.store.postgres.install import install
 from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.sqlite.store import SqliteStore
 from tests.credentials.welch import Draw, compare, notice, welch_t
-from tests.gate.live import echo, serving
+from tests.edge.live import echo, serving
 from tests.live_server import LiveServer
 from tests.postgres_server import PostgresServer
 

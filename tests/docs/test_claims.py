@@ -13,8 +13,8 @@ from typing import get_args
 import pytest
 
 import sandbar
+from sandbar.edge.capacity import Capacity
 from sandbar.errors import Problem
-from sandbar.gate.capacity import Capacity
 from sandbar.model.core import CORE
 from sandbar.model.filters import COMPARISONS
 from sandbar.model.introspection import Introspection

@@ -6,7 +6,7 @@ import asyncio
 
 from sandbar.audit import Note
 from sandbar.cli.main import main
-from sandbar.gate.recording import Recorder
+from sandbar.edge.recording import Recorder
 
 LATE_S = 0.05
 

@@ -20,10 +20,20 @@ _SQL = re.compile(
     r"""\s*(?: select\b.+\bfrom\b | select\s+\d | insert\s+(?:or\s+\w+\s+)?into\b
       | update\s+\S+\s+set\b | delete\s+from\s+\w+\s*(?:where\b|$) | with\s+\w+\s+as\s*\(
       | (?:create|alter|drop)\s+(?:table|index|view|trigger|policy|role|database|schema)\b
-      | pragma\s+\w+ | begin\s+(?:immediate|exclusive|deferred) | vacuum\b | savepoint\s+\w+
-      | (?-i:BEGIN|COMMIT|ROLLBACK)\s*;?\s*$ )""",
+      | pragma\s+\w+ | vacuum\b | savepoint\s+\w+
+      | (?:begin\s+(?:immediate|exclusive|deferred) | (?-i:BEGIN|COMMIT|ROLLBACK))\s*(?:;|$) )""",
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
+_SQL_FRAGMENT = re.compile(
+    r"""\b(?: SELECT | INSERT\s+INTO | VALUES | FROM | WHERE | (?:ORDER|GROUP)\s+BY | LIMIT | UNION
+      | RETURNING | PRAGMA | EXPLAIN | SAVEPOINT | LISTEN | COPY | (?:SET|ROLLBACK)\s+(?:LOCAL|TO)
+      )(?:\s|$)
+      | \b(?:AND|OR|IN|ANY)\b .* (?:\?|%s) | ^(?:AND|OR)\s+\S | [=<>]\s+(?:\?|%s)(?:\s|$)""",
+    re.VERBOSE | re.DOTALL,
+)
+# What only begins and ends a transaction stands where the connection is held.
+_TRANSACTION_WORDS = frozenset({"BEGIN", "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"})
+_HOLD_CONNECTIONS = ("store", "scratch")
 
 
 def file_lengths(tree: Path) -> list[Place]:
@@ -100,15 +110,17 @@ def _times_imported(module: Module) -> dict[str, str]:
 
 
 def sql_strings(tree: Path) -> list[Place]:
-    """Strings in Python that are SQL, outside the store and the scratch."""
+    """Strings in Python that are SQL or parts of it: all of it stands in `.sql` files."""
     found = []
     for module in modules(tree):
-        if module.name.split(".")[1:2] in (["store"], ["scratch"]):
-            continue
+        room = module.name.split(".")[1:2]
+        allowed = _TRANSACTION_WORDS if set(room) <= set(_HOLD_CONNECTIONS) else frozenset()
         prose = {id(doc) for doc in map(_docstring_node, module.nodes) if doc}
         for node in module.nodes:
             text = node.value if isinstance(node, ast.Constant) else None
-            if isinstance(text, str) and id(node) not in prose and _SQL.match(text):
+            if not isinstance(text, str) or id(node) in prose or text in allowed:
+                continue
+            if _SQL.match(text) or _SQL_FRAGMENT.search(text):
                 found.append(module.place(node, repr(text[:40])))
     return found
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tests.house import figures, imports, repository
+from tests.house import figures, imports, repository, rooms
 from tests.house.source import Place
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +45,7 @@ BROAD_HANDLERS = {
         2,
         "a transaction fails alone, also in a batch: its error is its own caller's answer",
     ),
-    "sandbar/mcp/server.py": (1, "a client is shown the number of a defect, never its text"),
+    "sandbar/mcp/methods.py": (1, "a client is shown the number of a defect, never its text"),
     "sandbar/mcp/subscriptions.py": (
         1,
         "a session that cannot be told ends alone: its task runs beside those of all others",
@@ -71,6 +71,19 @@ BROAD_HANDLERS = {
     ),
     "sandbar/verbs/dispatch.py": (1, "a caller is shown the number of a defect, never its text"),
 }
+
+
+# What `mcp` asks `access` for: who calls, and what its lists and resources show to them. Whether
+# a call may be made is asked nowhere but in the turnstile.
+MCP_ASKS_ACCESS = frozenset(
+    {"Caller", "Guarded", "Rights", "local_caller"}
+    | {"is_protected", "kept_classes", "protected_classes", "protected_roots"}
+)
+# Where verbs are: ours, and those of the packs that come with Sandbar.
+VERBS = (
+    "sandbar.verbs",
+    *("sandbar.packs.care", "sandbar.packs.everything", "sandbar.packs.memory"),
+)
 
 
 @dataclass(frozen=True)
@@ -119,7 +132,8 @@ FIGURES = [
     Figure("names that say nothing", 0, lambda: figures.banned_names(SOURCE)),
     Figure("names that say nothing, in tests", 0, lambda: figures.banned_names(TESTS)),
     Figure("clock reads outside clock", 0, lambda: figures.clock_reads(SOURCE)),
-    Figure("SQL outside the store", 0, lambda: figures.sql_strings(SOURCE)),
+    Figure("SQL outside .sql files", 0, lambda: figures.sql_strings(SOURCE)),
+    Figure("workspaces in the hands of verbs", 0, lambda: rooms.bare_workspaces(SOURCE, VERBS)),
     Figure("public names without a docstring", 0, lambda: figures.undocumented(SOURCE)),
     Figure("functions without a return type", 0, lambda: figures.unannotated_returns(SOURCE)),
     Figure("unfinished work", 0, lambda: figures.unfinished(SOURCE)),

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.house import figures
-from tests.house.limits import BROAD_HANDLERS, FIGURES, SOURCE, Figure
+from tests.house import figures, rooms
+from tests.house.limits import BROAD_HANDLERS, FIGURES, MCP_ASKS_ACCESS, SOURCE, Figure
 from tests.house.summary import HOUSE_FIGURE, row_of
 
 
@@ -25,3 +25,8 @@ def test_figure_is_within_its_limit(
 def test_broad_handlers_stand_exactly_where_they_are_allowed() -> None:
     expected = {path: number for path, (number, _) in BROAD_HANDLERS.items()}
     assert expected == dict(Counter(one.path for one in figures.broad_handlers(SOURCE)))
+
+
+def test_mcp_asks_access_for_these_names_and_no_others() -> None:
+    asked = rooms.asked_of(SOURCE, "sandbar.mcp", "sandbar.access")
+    assert {place.what for place in asked} == MCP_ASKS_ACCESS

@@ -10,9 +10,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
-from tests.house.limits import ROOT
+from tests.house.limits import ROOT, SOURCE
 
 FLOORS = "1. Imports point downward"
 STORE_DOOR = "2. Only the model"
@@ -22,6 +23,9 @@ NO_OTHER_DRIVER = "5. The interpreter's own sqlite3"
 STORES_APART = "6. The two stores"
 MODEL_DOOR = "7. The model is entered"
 NO_CYCLES = "8. No cycles"
+PROTOCOL = "9. The MCP SDK"
+HTTP = "10. No HTTP"
+NAMED_QUERIES = "11. Named queries"
 
 IN_FUNCTION = "def planted() -> None:\n    import "
 FOR_TYPES = "import typing\nif typing.TYPE_CHECKING:\n    import "
@@ -86,6 +90,20 @@ VIOLATIONS: dict[str, tuple[str, str, dict[str, str]]] = {
         "database -> model.planted",
         {"database.py": "from sandbar.model.planted import X", "model/planted.py": "X = 1"},
     ),
+    "a query of the model's own": (
+        NAMED_QUERIES,
+        "model -> sql",
+        {"model/__init__.py": "from sandbar.sql import load_queries"},
+    ),
+    "HTTP in a workflow": (HTTP, "workflow -> anyio", {"workflow/__init__.py": "import anyio"}),
+    "HTTP in a codec": (HTTP, "codecs -> starlette", {"codecs/__init__.py": "import starlette"}),
+    "HTTP in a project": (
+        HTTP,
+        "projects -> http",
+        {"projects/__init__.py": IN_FUNCTION + "http.client"},
+    ),
+    "HTTP in the cellar": (HTTP, "patience -> anyio", {"patience.py": FOR_TYPES + "anyio"}),
+    "the SDK in a verb": (PROTOCOL, "verbs -> mcp", {"verbs/__init__.py": "import mcp"}),
     "a cycle": (
         NO_CYCLES,
         "No cycles are allowed in model.",
@@ -93,6 +111,10 @@ VIOLATIONS: dict[str, tuple[str, str, dict[str, str]]] = {
     ),
 }
 FRONT_DOOR = {"__init__.py": "from sandbar.database import X", "clock.py": "import sandbar"}
+
+
+# Who may know HTTP: the edge, its surfaces, and what starts them.
+AT_THE_EDGE = {"app", "cli", "edge", "gate", "mcp", "rest", "oauth", "console"}
 
 
 def test_the_source_keeps_every_contract(tmp_path: Path) -> None:
@@ -123,6 +145,15 @@ def test_a_way_round_by_the_front_door_breaks_its_contract(tmp_path: Path) -> No
     broken = [line for line in answer.stdout.splitlines() if " BROKEN" in line]
     assert answer.returncode != 0
     assert any(line.startswith(FLOORS) for line in broken), answer.stdout
+
+
+def test_no_room_below_the_edge_is_left_out_of_the_contract_about_http() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (http,) = (one for one in contracts["contracts"] if one["id"] == "http")
+    listed = {name.removeprefix("sandbar.") for name in http["source_modules"]}
+    paths = (SOURCE / "sandbar").iterdir()
+    rooms = {path.stem for path in paths if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert listed == rooms - AT_THE_EDGE - {"__init__", "__main__"}
 
 
 def _plant(root: Path, planted: dict[str, str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import figures, imports, repository
+from tests.house import figures, imports, repository, rooms
 from tests.house.source import Place
 
 Measurement = Callable[[Path], list[Place]]
@@ -49,6 +49,11 @@ CONTROLS: list[tuple[Measurement, str, str]] = [
     (figures.sql_strings, "q = 'delete from t where a = 1'", "q = 'delete it from here'"),
     (figures.sql_strings, "q = f'insert into {t} values (1)'", "q = 'insert the coin'"),
     (figures.sql_strings, "q = 'PRAGMA journal_mode'", '"""Select rows from a table."""'),
+    (figures.sql_strings, "q = f'{rows} ORDER BY key'", "q = f'{rows} in order'"),
+    (figures.sql_strings, "q = 'AND s.value = ?'", "q = ' AND '.join(words)"),
+    (figures.sql_strings, "q = f'{q} LIMIT %s'", "q = 'at most %s'"),
+    (figures.sql_strings, "q = f'EXPLAIN QUERY PLAN {q}'", "q = 'explain it'"),
+    (figures.sql_strings, "q = 'COMMIT'", "q = 'Commit'"),
     (figures.undocumented, f"{M}def f(): pass", f"{M}def _f(): pass"),
     (figures.undocumented, f"{M}class A: pass", f"{M}class A:\n    'A.'"),
     (figures.undocumented, f"{M}class A:\n    'A.'\n    def f(self): pass", f"{M}{PROMISE}"),
@@ -82,9 +87,11 @@ def test_the_clock_may_read_the_clock(tmp_path: Path) -> None:
     assert figures.clock_reads(tree) == []
 
 
-def test_the_store_may_speak_sql(tmp_path: Path) -> None:
-    tree = _tree(tmp_path, {"ours/store/rows.py": "q = 'select a from b'\n"})
-    assert figures.sql_strings(tree) == []
+def test_the_store_begins_and_ends_transactions_and_says_no_other_sql(tmp_path: Path) -> None:
+    store = {"ours/store/rows.py": "q = 'BEGIN IMMEDIATE'\nq = 'COMMIT'\nq = 'ROLLBACK'\n"}
+    assert figures.sql_strings(_tree(tmp_path, store)) == []
+    store = {"ours/store/rows.py": "q = 'select a from b'\nq = 'BEGIN; SET LOCAL a = 0'\n"}
+    assert [one.line for one in figures.sql_strings(_tree(tmp_path, store))] == [1, 2]
 
 
 def test_lengths_are_measured_in_lines(tmp_path: Path) -> None:
@@ -127,6 +134,40 @@ def test_a_line_of_imports_is_no_cycle(tmp_path: Path) -> None:
         "ours/b.py": "import os\n",
     }
     assert imports.modules_in_cycles(_tree(tmp_path, rooms)) == []
+
+
+@pytest.mark.parametrize(
+    ("guilty", "innocent"),
+    [
+        ("from ours.model import Workspace", "from ours.model import Entity"),
+        ("def f(context): context.workflows.workspace", "def f(caller): caller.workspace"),
+        ("def f(context): context.db._workspace", "def f(context): context.db.caller.workspace"),
+        ("def f(context): context.neighbours.open('a')", "def f(context): g(context.neighbours)"),
+        ("def f(context): neighbours_of(context).drop('a')", "def f(c): g(neighbours_of(c))"),
+    ],
+)
+def test_a_verb_that_takes_a_workspace_is_found(guilty: str, innocent: str, tmp_path: Path) -> None:
+    elsewhere = {"ours/model.py": guilty, "ours/verbs/one.py": innocent}
+    tree = _tree(tmp_path / "innocent", elsewhere)
+    assert rooms.bare_workspaces(tree, ["ours.verbs", "ours.packs.care"]) == []
+    tree = _tree(tmp_path / "guilty", {"ours/verbs/one.py": guilty, "ours/packs/care/c.py": guilty})
+    found = rooms.bare_workspaces(tree, ["ours.verbs", "ours.packs.care"])
+    assert [place.path for place in found] == ["ours/packs/care/c.py", "ours/verbs/one.py"]
+
+
+@pytest.mark.parametrize(
+    ("line", "asked"),
+    [
+        ("from ours.access import Caller, may", ["Caller", "may"]),
+        ("from ours.access.rights import may as _may", ["may"]),
+        ("import ours.access.rights", ["ours.access.rights"]),
+        ("from ours.accessories import may", []),
+        ("from ours.model import may", []),
+    ],
+)
+def test_what_a_room_asks_a_door_for_is_found(line: str, asked: list[str], tmp_path: Path) -> None:
+    tree = _tree(tmp_path, {"ours/mcp/lists.py": line, "ours/verbs.py": line})
+    assert [one.what for one in rooms.asked_of(tree, "ours.mcp", "ours.access")] == asked
 
 
 @pytest.mark.parametrize("host", repository.REGISTRY_HOSTS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 
-from sandbar.gate import BODY_BYTES_MAX
+from sandbar.edge import BODY_BYTES_MAX
 from tests.malformed.cases import NOT_HTTP, OK, PARSE_ERROR, TOO_LARGE, Case
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'

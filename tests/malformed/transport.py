@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbar.gate import BODY_BYTES_MAX
+from sandbar.edge import BODY_BYTES_MAX
 from tests.malformed.cases import (
     NO_PAGE,
     NOT_HTTP,

@@ -21,9 +21,9 @@ from sandbar.access import Role as Role
 from sandbar.access import add_account, install_access
 from sandbar.app import make_app
 from sandbar.database import Database, open_database
-from sandbar.gate.connections import Connection
+from sandbar.edge.connections import Connection
 from sandbar.model import Update
-from tests.gate.live import PromptServer
+from tests.edge.live import PromptServer
 from tests.mcp.without_tls import WITHOUT_TLS
 
 MODERN = "2026-07-28"

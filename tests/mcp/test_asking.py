@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,14 @@ import anyio.to_thread
 import mcp_types as types
 import pytest
 from mcp import Client
+from mcp.shared.exceptions import MCPError
 
 from sandbar.mcp import call_asking, task_asking
 from sandbar.mcp.left_open import LeftOpen
+from sandbar.verbs import Content, Context, NeedsInput, Text
+from sandbar.workflow import Question
 from tests.mcp.listening import streaming
+from tests.mcp.planting import plant_in
 from tests.mcp.served import MODERN, Role, Served, serving
 from tests.mcp.tasking import Extension, Message, Session, refusal, until
 
@@ -98,6 +102,43 @@ async def _call(client: Client, name: str, **arguments: Any) -> Message:
     assert not result.is_error, result
     found: Message = result.structured_content
     return found
+
+
+# --- a verb that asks -----------------------------------------------------------------------------
+
+
+def _asks(context: Context, arguments: Any) -> Content | NeedsInput:
+    replies = context.ask({"sure": Question("Well?", FORM)})
+    if isinstance(replies, NeedsInput):
+        return replies
+    return Content([Text(f"{replies['sure'].action} {replies['sure'].content}")])
+
+
+@REVISIONS
+@pytest.mark.parametrize(
+    ("reply", "told"), [(YES, "accept {'yes': True}"), (NO, "decline {}"), (None, None)]
+)
+async def test_a_verb_asks_whoever_calls_it(
+    asking: Served,
+    monkeypatch: pytest.MonkeyPatch,
+    mode: str,
+    reply: types.ElicitResult | None,
+    told: str | None,
+) -> None:
+    """In a session or by its result, whichever the client knows; or it says that nobody can be."""
+    name = plant_in(asking, monkeypatch)("are_you_sure", _asks)
+    if reply is None:
+        async with asking.client(mode, role="writer") as client:
+            with pytest.raises(MCPError) if mode == MODERN else nullcontext():
+                refused = await client.call_tool(name, {})
+                assert refused.is_error
+                assert refused.structured_content["error"] == "client.capability-missing"
+        return
+    async with _client(asking, mode, reply) as (client, asked):
+        with anyio.fail_after(20):
+            result = await client.call_tool(name, {})
+        assert [block.model_dump().get("text") for block in result.content] == [told]
+        assert asked == ["Well?"]
 
 
 # --- asked and answered ---------------------------------------------------------------------------

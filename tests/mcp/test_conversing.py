@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sandbar.mcp.running import Runner
+from sandbar.edge.runner import Runner
 from tests.mcp.in_session import ask, open_session, post
 from tests.mcp.planting import Endless, Plant, plant_in
 from tests.mcp.served import Served, serving

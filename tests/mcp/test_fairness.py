@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from sandbar.mcp import talk
+from sandbar.mcp import sdk
 from tests.mcp.in_session import open_session, post
 from tests.mcp.planting import Plant
 from tests.mcp.served import MODERN, Role, Served, serving
@@ -28,7 +28,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_unanswered_questions_do_not_keep_others_waiting(
     everything: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(talk, "ANSWER_S", 12.0)
+    monkeypatch.setattr(sdk, "ANSWER_S", 12.0)
     session = open_session(everything, "reader", {"elicitation": {}})
     call = {"name": "test_elicitation", "arguments": {"message": "Who?"}}
     with ThreadPoolExecutor(80) as pool:
@@ -39,7 +39,7 @@ def test_unanswered_questions_do_not_keep_others_waiting(
         start = time.monotonic()
         assert everything.post("tools/list", role="admin")["result"]["tools"]
         took_s = time.monotonic() - start
-        monkeypatch.setattr(talk, "ANSWER_S", 0.05)
+        monkeypatch.setattr(sdk, "ANSWER_S", 0.05)
         _leave(everything, session, "reader")
         assert took_s < 6.0
 

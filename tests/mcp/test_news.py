@@ -15,7 +15,7 @@ import pytest
 
 from sandbar.access import revoke
 from sandbar.database import Database, open_database, prepare_postgres
-from sandbar.mcp.streams import Streams
+from sandbar.edge.streams import Streams
 from tests.live_server import sandbar
 from tests.mcp.listening import (
     ALL_LISTS,

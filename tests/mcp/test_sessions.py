@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from sandbar.mcp import endpoint, sessions
+from sandbar.mcp import sdk, sessions
 from tests.mcp.in_session import BOTH, open_session, post
 from tests.mcp.listening import streaming
 from tests.mcp.served import Role, Served, serving
@@ -123,7 +123,7 @@ def test_an_initialize_that_failed_counts(served: Served, monkeypatch: pytest.Mo
 def test_a_session_that_never_listened_is_kept_for_a_short_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(endpoint, "IDLE_S", 1.0)
+    monkeypatch.setattr(sdk, "IDLE_S", 1.0)
     with serving(tmp_path / "idle.db") as served:
         silent, heard = open_session(served), open_session(served)
         headers = {"Mcp-Session-Id": heard}

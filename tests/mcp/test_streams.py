@@ -16,8 +16,8 @@ from mcp.server.connection import Connection
 from sandbar.access import revoke, set_role
 from sandbar.access.accounts import find_account
 from sandbar.access.metamodel import EXPIRES_AT
-from sandbar.mcp import streams
-from sandbar.mcp.running import Runner
+from sandbar.edge import streams
+from sandbar.edge.runner import Runner
 from sandbar.model import Update
 from tests.mcp.in_session import ask, greet, initialize, post
 from tests.mcp.in_session import open_session as shake_hands

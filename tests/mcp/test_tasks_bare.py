@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from sandbar.access import revoke
+from sandbar.edge.streams import Stream, Streams
 from sandbar.errors import TooMany
-from sandbar.mcp.streams import Stream, Streams
 from tests.live_server import LiveServer
 from tests.mcp.served import Served, serving
 from tests.mcp.tasking import NOBODYS, Extension, Message, Session, refusal, until

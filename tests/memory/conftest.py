@@ -17,7 +17,7 @@ import pytest
 import sandbar
 from sandbar.access import Caller, Role
 from sandbar.packs import code_of
-from sandbar.verbs import Catalogue, Context, base_verbs, dispatch
+from sandbar.verbs import Catalogue, base_verbs
 from tests.kept_postgres import open_for_tests
 
 CATALOGUE = Catalogue([*base_verbs(), *code_of(["memory"]).verbs])
@@ -40,18 +40,13 @@ def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sandbar.D
         yield db
 
 
-def context_of(db: sandbar.Database, caller: Caller) -> Context:
-    """What a verb is given when somebody calls it."""
-    return Context(db.guarded(caller), CATALOGUE, engine=db.workflows)
-
-
 @pytest.fixture
 def call(memory: sandbar.Database) -> Call:
     """Calls verbs in the workspace."""
 
     def call(name: str, arguments: Any = None, *, role: Role = "admin") -> Any:
         caller = Caller(f"test-{role}", role, memory.workspace_name)
-        answer = dispatch(context_of(memory, caller), name, arguments or {})
+        answer = memory.call_as(caller, name, arguments or {})
         return msgspec.json.decode(msgspec.json.encode(answer))
 
     return call

@@ -13,8 +13,7 @@ from sandbar.access import Caller
 from sandbar.access.rights import rights_of_role
 from sandbar.errors import Forbidden, Incorrect, NotFound
 from sandbar.packs.memory.links import LINK_SLOTS
-from sandbar.verbs import dispatch
-from tests.memory.conftest import Call, context_of, remember
+from tests.memory.conftest import Call, remember
 
 
 def _pairs(answer: dict[str, Any]) -> list[tuple[str, str | None]]:
@@ -172,9 +171,9 @@ def test_a_narrow_key_is_shown_its_classes_only(memory: sandbar.Database) -> Non
     memory.create("mm/Relation", relation)
     rights = msgspec.structs.replace(rights_of_role("reader"), classes=frozenset({"mm/Memory"}))
     caller = Caller("narrow", "reader", memory.workspace_name, rights=rights)
-    answer = dispatch(context_of(memory, caller), "memory.backlinks", {"memory": "mm/target"})
+    answer = memory.call_as(caller, "memory.backlinks", {"memory": "mm/target"})
     assert [one.slot for one in answer.backlinks] == ["memory/cites"]
     blind = msgspec.structs.replace(rights, classes=frozenset({"mm/Tag"}))
     caller = Caller("blind", "reader", memory.workspace_name, rights=blind)
     with pytest.raises(Forbidden):
-        dispatch(context_of(memory, caller), "memory.backlinks", {"memory": "mm/target"})
+        memory.call_as(caller, "memory.backlinks", {"memory": "mm/target"})

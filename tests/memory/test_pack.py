@@ -11,7 +11,9 @@ import sandbar
 from sandbar.access import local_caller
 from sandbar.codecs import base_codecs, emit_one, parse_one, read_document
 from sandbar.packs import PromptMessages, code_of, get_prompt
-from tests.memory.conftest import CATALOGUE, Call, context_of, remember
+from sandbar.verbs import Call as VerbCall
+from sandbar.verbs import Context
+from tests.memory.conftest import CATALOGUE, Call, remember
 
 PROMPTS = {
     "remember": {"what": "We chose SQLite."},
@@ -26,7 +28,8 @@ VERB = re.compile(r"\b(?:entity|search|memory|schema|class)\.[a-z-]+\b")
 def test_a_prompt_names_tools_classes_and_slots_that_there_are(
     memory: sandbar.Database, name: str
 ) -> None:
-    context = context_of(memory, local_caller(memory.workspace_name))
+    caller = local_caller(memory.workspace_name)
+    context = Context(VerbCall(caller, "prompts/get"), memory.guarded(caller), memory)
     filled = get_prompt(context, code_of(["memory"]), name, PROMPTS[name])
     assert isinstance(filled, PromptMessages)
     text = filled.messages[0]["content"]["text"]

@@ -131,9 +131,9 @@ def test_a_class_narrows_with_its_subclasses_and_hidden_ones_are_not_there(shop:
     assert found(shop, "yeti") == [plain, boot, maker]
     assert found(shop, "yeti", class_="shop/Item") == [plain, boot]
     assert found(shop, "yeti", class_="shop/Boot") == [boot]
-    assert found(shop, "yeti", hidden={"shop/Item"}) == [maker]
-    assert found(shop, "yeti", hidden={boot_class, "no/Such"}) == [plain, maker]
-    assert found(shop, "yeti", class_="shop/Item", hidden=["shop/Boot"]) == [plain]
+    assert found(shop, "yeti", hidden_classes={"shop/Item"}) == [maker]
+    assert found(shop, "yeti", hidden_classes={boot_class, "no/Such"}) == [plain, maker]
+    assert found(shop, "yeti", class_="shop/Item", hidden_classes=["shop/Boot"]) == [plain]
     with pytest.raises(Problem) as caught:
         found(shop, "yeti", class_="shop/Bot")
     assert caught.value.code == "class.unknown"
@@ -161,7 +161,7 @@ def test_pages_follow_each_other_without_repeating(shop: Database) -> None:
     assert sorted(seen) == made
     assert len(set(seen)) == 25
     first = shop.workspace.search("lamp", limit=10).cursor
-    for query, more in (("lamps", {}), ("lamp", {"hidden": {"shop/Boot"}})):
+    for query, more in (("lamps", {}), ("lamp", {"hidden_classes": {"shop/Boot"}})):
         with pytest.raises(Problem) as caught:
             shop.workspace.search(query, limit=10, cursor=first, **more)  # type: ignore[arg-type]
         assert caught.value.code == "cursor.other-query"

@@ -214,7 +214,7 @@ def test_who_is_hidden_changes_no_score_and_no_order(shop: Database) -> None:
     query = "where is the amber walrus today, amber or not, sleeping deep?"
 
     def answer() -> list[tuple[int, float]]:
-        page = shop.workspace.search(query, hidden=["shop/Maker"])
+        page = shop.workspace.search(query, hidden_classes=["shop/Maker"])
         return [(hit.entity.entity_id, hit.score) for hit in page.items]
 
     before = answer()

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sandbar.access import Guarded
 from sandbar.packs import PackCode, code_of, loaded_packs
-from sandbar.verbs.catalogue import Catalogue
-from sandbar.verbs.context import Context
-from sandbar.verbs.dispatch import dispatch
+from sandbar.verbs import Call, Catalogue, Context
+from sandbar.workflow import Question, Reply
+from tests.bare_services import BareServices
 
 ALL_CAPABILITIES: dict[str, Any] = {"sampling": {}, "elicitation": {}, "roots": {}}
 
 
 class ScriptedClient:
-    """A `Conversation`: live if it has answers by method, else by what comes with the request."""
+    """A `Channel` of MCP: live if it has answers by method, else by what comes with the request."""
 
     def __init__(
         self,
@@ -39,7 +40,16 @@ class ScriptedClient:
         """Note what is going on."""
         self.told.append(("log", level, data))
 
-    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    @property
+    def native(self) -> ScriptedClient:
+        """What MCP has besides."""
+        return self
+
+    def ask(self, questions: Mapping[str, Question]) -> dict[str, Reply] | None:
+        """The fixtures ask in the words of MCP."""
+        raise AssertionError(f"nobody asks like this: {list(questions)}")
+
+    def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Note the question and answer it from the script."""
         self.told.append(("ask", method, params))
         return self._live[method]
@@ -56,10 +66,15 @@ class ScriptedClient:
 def in_context(db: Guarded, client: ScriptedClient | None = None) -> tuple[Context, PackCode]:
     """A call's context in a workspace, and the code of its packs."""
     code = code_of(loaded_packs(db))
-    return Context(db, Catalogue(code.verbs), "test", "1", client), code
+    call = Call(db.caller, "test", surface="test", request_id="1", channel=client)
+    return Context(call, db, services_of(db)), code
+
+
+def services_of(db: Guarded) -> BareServices:
+    """The verbs of the workspace's packs and nothing else."""
+    return BareServices(db, Catalogue(code_of(loaded_packs(db)).verbs))
 
 
 def run(db: Guarded, name: str, client: ScriptedClient | None = None, /, **arguments: Any) -> Any:
     """Call a tool of the workspace's packs through the turnstile."""
-    context, _ = in_context(db, client)
-    return dispatch(context, name, arguments)
+    return services_of(db).perform(Call(db.caller, name, arguments, channel=client))

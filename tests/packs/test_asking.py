@@ -1,4 +1,4 @@
-"""The fixtures that ask the client: live in a session, by InputRequired without one."""
+"""The fixtures that ask the client: live in a session, by the result without one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from sandbar.access import Guarded
 from sandbar.errors import Incorrect, Unsupported
 from sandbar.packs import PromptMessages, get_prompt, load_pack
-from sandbar.verbs.conversation import InputRequired
+from sandbar.verbs import Verbatim
 from tests.packs.conversations import ScriptedClient, in_context, run
 from tests.packs.test_everything import text_of
 
@@ -55,6 +55,19 @@ LIVE: dict[str, dict[str, Any]] = {
 }
 
 
+def requests_of(answer: Any) -> dict[str, Any]:
+    """What a result asks for, by key."""
+    assert isinstance(answer, Verbatim)
+    assert answer.value["resultType"] == "input_required"
+    requests: dict[str, Any] = answer.value["inputRequests"]
+    return requests
+
+
+def state_of(answer: Verbatim) -> str | None:
+    """What comes back with the answers."""
+    return answer.value.get("requestState")
+
+
 def accept(**content: Any) -> dict[str, Any]:
     """A form that the user has filled in."""
     return {"action": "accept", "content": content}
@@ -75,12 +88,12 @@ def test_without_a_session_the_same_is_asked_for_in_rounds(
 ) -> None:
     asked: list[str] = []
     client = ScriptedClient()
-    while isinstance(answer := run(everything, name, client, **arguments), InputRequired):
-        asked += [request["method"] for request in answer.requests.values()]
+    while isinstance(answer := run(everything, name, client, **arguments), Verbatim):
+        asked += [request["method"] for request in requests_of(answer).values()]
         assert len(asked) <= len(methods)
-        responses = {key: LIVE[one["method"]] for key, one in answer.requests.items()}
-        assert client.state_is_new(answer.state)
-        client = ScriptedClient(responses=responses, state=answer.state)
+        responses = {key: LIVE[one["method"]] for key, one in requests_of(answer).items()}
+        assert client.state_is_new(state_of(answer))
+        client = ScriptedClient(responses=responses, state=state_of(answer))
     assert asked == methods
     assert text_of(answer)
 
@@ -172,21 +185,20 @@ def test_the_choices_are_the_suites(everything: Guarded) -> None:
 
 
 def test_the_name_is_asked_for_under_its_key(everything: Guarded) -> None:
-    assert run(everything, f"{RESULT}_elicitation", ScriptedClient()) == InputRequired(
-        {
-            "user_name": {
-                "method": "elicitation/create",
-                "params": {
-                    "message": "What is your name?",
-                    "requestedSchema": {
-                        "type": "object",
-                        "properties": {"name": {"type": "string"}},
-                        "required": ["name"],
-                    },
+    answer = run(everything, f"{RESULT}_elicitation", ScriptedClient())
+    assert requests_of(answer) == {
+        "user_name": {
+            "method": "elicitation/create",
+            "params": {
+                "message": "What is your name?",
+                "requestedSchema": {
+                    "type": "object",
+                    "properties": {"name": {"type": "string"}},
+                    "required": ["name"],
                 },
-            }
+            },
         }
-    )
+    }
 
 
 @pytest.mark.parametrize(
@@ -207,8 +219,8 @@ def test_the_name_is_asked_for_under_its_key(everything: Guarded) -> None:
 )
 def test_a_wrong_answer_is_asked_for_again(everything: Guarded, responses: dict[str, Any]) -> None:
     answer = run(everything, f"{RESULT}_elicitation", ScriptedClient(responses=responses))
-    assert isinstance(answer, InputRequired)
-    assert list(answer.requests) == ["user_name"]
+    assert isinstance(answer, Verbatim)
+    assert list(requests_of(answer)) == ["user_name"]
 
 
 def test_the_right_answer_is_taken_whatever_else_comes_along(everything: Guarded) -> None:
@@ -229,36 +241,38 @@ def test_no_is_an_answer(everything: Guarded, action: str) -> None:
 def test_the_state_must_come_back(everything: Guarded) -> None:
     name = f"{RESULT}_request_state"
     first = run(everything, name, ScriptedClient())
-    assert isinstance(first, InputRequired)
+    assert isinstance(first, Verbatim)
     answers = {"confirm": accept(ok=True)}
-    right = ScriptedClient(responses=answers, state=first.state)
+    right = ScriptedClient(responses=answers, state=state_of(first))
     assert "state-ok" in text_of(run(everything, name, right))
     without = run(everything, name, ScriptedClient(responses=answers))
     assert without == first
     with pytest.raises(Incorrect) as caught:
-        run(everything, name, ScriptedClient(responses=answers, state=f"{first.state}-TAMPERED"))
+        run(
+            everything, name, ScriptedClient(responses=answers, state=f"{state_of(first)}-TAMPERED")
+        )
     assert caught.value.code == "client.state-unknown"
 
 
 def test_the_second_round_carries_the_first(everything: Guarded) -> None:
     name = f"{RESULT}_multi_round"
     first = run(everything, name, ScriptedClient())
-    client = ScriptedClient(responses={"step1": accept(name="Alice")}, state=first.state)
+    client = ScriptedClient(responses={"step1": accept(name="Alice")}, state=state_of(first))
     second = run(everything, name, client)
-    assert list(second.requests) == ["step2"]
-    assert second.state != first.state
-    client = ScriptedClient(responses={"step2": accept(color="blue")}, state=second.state)
+    assert list(requests_of(second)) == ["step2"]
+    assert state_of(second) != state_of(first)
+    client = ScriptedClient(responses={"step2": accept(color="blue")}, state=state_of(second))
     assert text_of(run(everything, name, client)) == "Alice's favorite color: blue"
 
 
 def test_only_what_is_declared_is_asked_for(everything: Guarded) -> None:
     answer = run(everything, f"{RESULT}_capabilities", ScriptedClient({"sampling": {}}))
-    assert [one["method"] for one in answer.requests.values()] == ["sampling/createMessage"]
+    assert [one["method"] for one in requests_of(answer).values()] == ["sampling/createMessage"]
 
 
 def test_progress_comes_before_the_question(everything: Guarded) -> None:
     client = ScriptedClient()
-    assert isinstance(run(everything, "test_streaming_elicitation", client), InputRequired)
+    assert isinstance(run(everything, "test_streaming_elicitation", client), Verbatim)
     assert client.told == [("progress", 1, 2)]
 
 
@@ -266,8 +280,8 @@ def test_a_prompt_can_ask_first(everything: Guarded) -> None:
     name = f"{RESULT}_prompt"
     context, code = in_context(everything, ScriptedClient())
     first = get_prompt(context, code, name, {})
-    assert isinstance(first, InputRequired)
-    params = first.requests["user_context"]["params"]
+    assert isinstance(first, Verbatim)
+    params = requests_of(first)["user_context"]["params"]
     assert params["message"] == "What context should the prompt use?"
     assert params["requestedSchema"]["required"] == ["context"]
     client = ScriptedClient(responses={"user_context": accept(context="a test")})
@@ -296,4 +310,4 @@ def test_a_users_prompt_does_not_get_the_code_of_a_packs(workspace: Any, zorp: G
     assert isinstance(answer, PromptMessages)
     assert answer.messages == [message]
     other = get_prompt(context, code, f"everything/{RESULT}_prompt", {})
-    assert isinstance(other, InputRequired)
+    assert isinstance(other, Verbatim)

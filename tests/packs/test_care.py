@@ -18,8 +18,8 @@ from sandbar.model import Create, Workspace
 from sandbar.packs import code_of, load_pack
 from sandbar.store.scan import Between, Scan
 from sandbar.store.sqlite.reads import SqliteReads
-from sandbar.verbs import dispatch
-from tests.packs.conversations import in_context, run
+from sandbar.verbs import Call
+from tests.packs.conversations import run, services_of
 
 TOOLS = ["ping", "get_user_profile", "list_loved_ones", "list_care_events"]
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
@@ -313,7 +313,8 @@ def test_only_the_own_part_of_the_index_is_read(
 ) -> None:
     """No walk over a class, nor along a slot without two ends."""
     load_pack(workspace, "care")
-    (context, _), made = in_context(owner(workspace)), []
+    db, made = owner(workspace), []
+    services = services_of(db)
     read = SqliteReads.scan
 
     def watched(self: Any, scan: Scan) -> Any:
@@ -322,10 +323,10 @@ def test_only_the_own_part_of_the_index_is_read(
 
     monkeypatch.setattr(SqliteReads, "scan", watched)
     for tool in TOOLS:
-        dispatch(context, tool, {})
+        services.perform(Call(db.caller, tool))
     for id in FOREIGN:
         with pytest.raises(Forbidden):
-            dispatch(context, "list_care_events", {"lovedOneId": id})
+            services.perform(Call(db.caller, "list_care_events", {"lovedOneId": id}))
     names = {workspace.get(drive.property).ident for drive in made}
     assert names == {"family/members", "loved-one/family", "care-event/loved-one"}
     ends = [drive for drive in made if isinstance(drive, Between)]
@@ -355,13 +356,13 @@ def test_everybody_in_a_large_family_can_be_asked_for(
     everybody = care.query("care/LovedOne", {"loved-one/family": "family/okafor"}, limit=1000).items
     assert len(everybody) == 122
     care.transact([event_of(one.entity_id, NOON) for one in everybody], principal="test")
-    (own, _), (foreign, _) = in_context(chidi(care)), in_context(owner(care))
+    own, foreign = chidi(care), owner(care)
     for number, one in enumerate(everybody):
-        (event, *_) = dispatch(own, "list_care_events", {"lovedOneId": one.entity_id}).events
+        (event, *_) = run(own, "list_care_events", lovedOneId=one.entity_id).events
         assert event.loved_one_id == str(one.entity_id)
         if number % 7 in (0, 2):  # the first and the last among them
             with pytest.raises(Forbidden):
-                dispatch(foreign, "list_care_events", {"lovedOneId": one.entity_id})
+                run(foreign, "list_care_events", lovedOneId=one.entity_id)
     assert len(answers_to_foreign_ids(care, owner(care))) == 1
 
 

@@ -17,15 +17,14 @@ GARDEN = '''
 """The code of a pack that somebody else has written."""
 import msgspec
 from sandbar.packs import PackResource, PackTemplate, PromptMessages
-from sandbar.verbs.catalogue import Verb
-from sandbar.verbs.conversation import Content
+from sandbar.verbs import Content, Text, Verb
 
 class Watering(msgspec.Struct):
     bed: str
 
 def water(context, arguments):
     bed = context.db.get(arguments.bed)
-    return Content([{"type": "text", "text": f"{bed['db/doc']} is wet"}])
+    return Content([Text(f"{bed['db/doc']} is wet")])
 
 def plan(context, arguments):
     return PromptMessages([{"role": "user", "content": {"type": "text", "text": "coded"}}])
@@ -55,9 +54,8 @@ from sandbar.errors import Problem
 from sandbar.model import Workspace
 from sandbar.packs import *
 from sandbar.store.sqlite.store import SqliteStore
-from sandbar.verbs.catalogue import Catalogue
-from sandbar.verbs.context import Context
-from sandbar.verbs.dispatch import dispatch
+from sandbar.verbs import Call, Context
+from tests.packs.conversations import run, services_of
 
 store = SqliteStore(sys.argv[1])
 workspace = Workspace.open(store, "main")
@@ -65,7 +63,7 @@ db = Guarded(workspace, local_caller("main"))
 
 def context():
     code = code_of(loaded_packs(db))
-    return Context(db, Catalogue(code.verbs)), code
+    return Context(Call(db.caller, "test"), db, services_of(db)), code
 
 answer = {}
 try:
@@ -82,7 +80,7 @@ answer["imported before"] = "garden_pack.code" in sys.modules
 answer["created"] = load_pack(workspace, "garden").created
 ctx, code = context()
 answer["loaded"] = loaded_packs(db)
-answer["tool"] = dispatch(ctx, "water_bed", {"bed": "bed/north"}).blocks[0]["text"]
+answer["tool"] = run(db, "water_bed", bed="bed/north").parts[0].text
 answer["resource"] = code.read("garden://map")
 answer["prompt"] = get_prompt(ctx, code, "plan", {}).messages[0]["content"]["text"]
 answer["values"] = complete_argument(db, code, "plan", "bed", "s")

@@ -16,7 +16,7 @@ from sandbar.access import Caller, Guarded
 from sandbar.errors import Forbidden, Incorrect, Unsupported
 from sandbar.model import Workspace
 from sandbar.packs import code_of, complete_argument, prompts, render_prompt
-from sandbar.verbs.conversation import Content
+from sandbar.verbs import Content
 from tests.packs.conversations import ScriptedClient, in_context, run
 
 TOOLS = [

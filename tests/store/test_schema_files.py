@@ -12,10 +12,10 @@ import psycopg
 import pytest
 
 from sandbar.errors import Conflict, Problem
+from sandbar.sql import load_queries
 from sandbar.store.migrate import migrations_of, schema_of
 from sandbar.store.postgres.install import install
 from sandbar.store.postgres.store import PostgresStore
-from sandbar.store.queries import load_queries
 from sandbar.store.sqlite.store import SqliteStore
 from tests.postgres_server import PostgresServer
 

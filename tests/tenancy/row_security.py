@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import psycopg
 import pytest
 
-from sandbar.store.queries import load_queries
+from sandbar.sql import load_queries
 
 PACKAGE = "sandbar.store.postgres"
 _NOT_OF_SERVERS = ("install.sql", "schema.sql")

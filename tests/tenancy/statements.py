@@ -15,9 +15,9 @@ from sandbar.access.keys import key_digest
 from sandbar.database import backup_database, open_database, restore_database
 from sandbar.errors import Conflict
 from sandbar.model import Standing
+from sandbar.sql import load_queries
 from sandbar.store.postgres.install import install
 from sandbar.store.postgres.session import PostgresConnector
-from sandbar.store.queries import load_queries
 from sandbar.store.search import Sought, Term
 from sandbar.store.trail import Note, Seal
 from tests.tenancy.victim import Victim

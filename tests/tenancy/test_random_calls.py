@@ -15,6 +15,7 @@ import pytest
 from sandbar.database import Database
 from sandbar.errors import NotFound, Problem, Unavailable
 from sandbar.model import Workspace
+from sandbar.verbs import Call
 from tests.conftest import Say
 from tests.tenancy.arena import Arena, NewArena, assert_kept_apart
 from tests.tenancy.attacker import Attempt
@@ -97,16 +98,16 @@ def test_an_error_that_tells_too_much_is_noticed(
 ) -> None:
     theirs = arena.world.victim
     hints = [name for name in theirs.schema.classes() if arena.canaries.mark in name]
-    call_as = Database.call_as
+    perform = Database.perform
 
-    def leaky(self: Database, caller: Any, verb: str, arguments: Any, **more: Any) -> Any:
+    def leaky(self: Database, call: Call) -> Any:
         try:
-            return call_as(self, caller, verb, arguments, **more)
+            return perform(self, call)
         except NotFound as problem:
             hint = f"did you mean {' or '.join(hints)}?"
             raise NotFound(problem.code, problem.message, hint=hint, data=problem.data) from None
 
-    monkeypatch.setattr(Database, "call_as", leaky)
+    monkeypatch.setattr(Database, "perform", leaky)
     game = play(arena.attacker, arena.world, None, arena.canaries, CONTROL_CALLS, until="LEAK")
     assert any("LEAK" in finding for finding in game.findings)
 
@@ -142,17 +143,17 @@ def test_a_number_that_tells_of_another_tenant_is_not_excused(
     new_arena: NewArena, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second look finds it as well: here, how many workspaces there are."""
-    call_as = Database.call_as
+    perform = Database.perform
 
-    def leaky(self: Database, *given: Any, **more: Any) -> Any:
+    def leaky(self: Database, call: Call) -> Any:
         try:
-            return call_as(self, *given, **more)
+            return perform(self, call)
         except Problem as problem:
             hint = f"this server has {len(self._store.workspaces())} workspaces"
             told = type(problem)(problem.code, problem.message, hint=hint, data=problem.data)
             raise told from None
 
-    monkeypatch.setattr(Database, "call_as", leaky)
+    monkeypatch.setattr(Database, "perform", leaky)
     with pytest.raises(AssertionError, match="and again:"):
         assert_kept_apart(new_arena, FEW_CALLS, say)
 
@@ -162,14 +163,14 @@ def test_what_differs_once_is_looked_at_again(
     new_arena: NewArena, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A machine that is busy in one world, once: as if a lock had come too late."""
-    call_as, calls = Database.call_as, count(1)
+    perform, calls = Database.perform, count(1)
 
-    def busy(self: Database, *given: Any, **more: Any) -> Any:
+    def busy(self: Database, call: Call) -> Any:
         if self.workspace_name == OURS and next(calls) == FEW_CALLS:
             raise Unavailable("store.busy", "the database is busy")
-        return call_as(self, *given, **more)
+        return perform(self, call)
 
-    monkeypatch.setattr(Database, "call_as", busy)
+    monkeypatch.setattr(Database, "perform", busy)
     _, game = assert_kept_apart(new_arena, FEW_CALLS, say)
     assert any("store.busy" in finding for finding in game.findings)
 

@@ -20,7 +20,6 @@ from sandbar.access import Caller, Role
 from sandbar.database.opening import is_postgres
 from sandbar.errors import Problem
 from sandbar.store.postgres.install import install
-from sandbar.verbs import Context, base_catalogue, dispatch
 from tests.kept_postgres import open_for_tests
 from tests.kept_rows import KeptRows
 
@@ -95,15 +94,11 @@ def _zorp_at(request: pytest.FixtureRequest, address: str) -> sandbar.Database:
     return db
 
 
-def context_of(db: sandbar.Database, role: Role = "admin") -> Context:
-    """What a verb is given when somebody of that role calls it."""
-    caller = Caller(f"test-{role}", role, db.workspace_name, is_operator=role == "admin")
-    return Context(
-        db.guarded(caller),
-        base_catalogue(),
-        engine=db.workflows,
-        neighbours=db.neighbours,
-        audit=db.journal,
+def caller_of(db: sandbar.Database, role: Role = "admin") -> Caller:
+    """Somebody of that role; an admin sits at this machine."""
+    is_admin = role == "admin"
+    return Caller(
+        f"test-{role}", role, db.workspace_name, is_operator=is_admin, is_at_machine=is_admin
     )
 
 
@@ -113,7 +108,7 @@ def call(zorp: sandbar.Database) -> Call:
 
     def call(name: str, arguments: Any = None, *, role: Role = "admin") -> Any:
         given = {} if arguments is None else arguments
-        answer = dispatch(context_of(zorp, role), name, given)
+        answer = zorp.call_as(caller_of(zorp, role), name, given)
         return msgspec.json.decode(msgspec.json.encode(answer))
 
     return call

@@ -17,9 +17,9 @@ from tests.verbs.conftest import Call, findings, refusal
 
 def read(verb: str, arguments: Any) -> Any:
     """The arguments of a verb as it gets them."""
-    ready = base_catalogue().ready(verb)
-    assert ready is not None
-    return ready.read(arguments)
+    found = base_catalogue().find(verb)
+    assert found is not None
+    return found.read(arguments)
 
 
 def wrong(verb: str, arguments: Any) -> Incorrect:

@@ -11,8 +11,9 @@ import pytest
 import sandbar
 from sandbar.access import Role
 from sandbar.errors import Fault, Forbidden, NotFound
-from sandbar.verbs import Arguments, Catalogue, Context, Verb, base_catalogue, base_verbs, dispatch
-from tests.verbs.conftest import Call, context_of, refusal
+from sandbar.verbs import Arguments, Catalogue, Context, Verb, base_catalogue, base_verbs
+from sandbar.verbs import Call as VerbCall
+from tests.verbs.conftest import Call, caller_of, refusal
 
 CANARY = "tell-nobody-0815"
 ROLES: list[Role] = ["reader", "writer", "admin"]
@@ -118,9 +119,9 @@ BROKEN = Verb(
 def test_a_defect_is_logged_and_shown_as_a_number_only(
     zorp: sandbar.Database, caplog: pytest.LogCaptureFixture
 ) -> None:
-    context = Context(context_of(zorp).db, Catalogue((*base_catalogue(), BROKEN)))
+    call = VerbCall(caller_of(zorp), "sandbar.broken.verb", verb=BROKEN)
     with caplog.at_level(logging.ERROR, "sandbar"), pytest.raises(Fault) as caught:
-        dispatch(context, "sandbar.broken.verb", {})
+        zorp.perform(call)
     problem = caught.value
     assert problem.code == "verb.failed"
     fault_id = problem.data["id"]

@@ -25,7 +25,7 @@ def test_create_answers_who_when_and_whether(call: Call) -> None:
         "changed": True,
         "receipt": 0,
     }
-    assert made["receipt"].keys() == {"t", "instant", "epoch"}
+    assert made["receipt"].keys() == {"t", "instant", "epoch", "audit"}
     found = call("entity.find", {"ident": "test/boot"})["entity"]
     assert (found["entity-id"], found["t"]) == (made["entity-id"], made["receipt"]["t"])
 

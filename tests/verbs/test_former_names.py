@@ -13,8 +13,10 @@ import sandbar
 from sandbar.access import add_account
 from sandbar.errors import Incorrect, NotFound, Problem
 from sandbar.packs import get_prompt
+from sandbar.verbs import Call as VerbCall
+from sandbar.verbs import Context
 from tests.verbs import crm
-from tests.verbs.conftest import Call, context_of, refusal
+from tests.verbs.conftest import Call, caller_of, refusal
 
 
 @pytest.fixture
@@ -260,7 +262,8 @@ def test_a_renamed_role_is_told(zorp: sandbar.Database) -> None:
 
 def test_a_renamed_prompt_is_told(zorp: sandbar.Database, call: Call) -> None:
     rename(call, "zorp/plan-launch", "zorp/launch-plan")
-    context = context_of(zorp, "reader")
+    caller = caller_of(zorp, "reader")
+    context = Context(VerbCall(caller, "prompts/get"), zorp.guarded(caller), zorp)
     given = {"product": "X", "date": "Y"}
     for before, now in [("plan-launch", "launch-plan"), ("zorp/plan-launch", "launch-plan")]:
         with pytest.raises(NotFound) as caught:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import jsonschema
 import pytest
 
 import sandbar
-from sandbar.verbs import Context, dispatch
-from tests.verbs.conftest import Call, context_of, refusal
+from sandbar.verbs import Call as VerbCall
+from sandbar.workflow import Question, Reply
+from tests.verbs.conftest import Call, caller_of, refusal
 
 
 def test_describe_says_all_about_a_class(call: Call) -> None:
@@ -150,11 +152,9 @@ def test_define_refuses_what_would_break(call: Call) -> None:
 class Listener:
     """A door that notes what it is told, and cannot be asked."""
 
+    native = None
+
     def __init__(self) -> None:
-        self.client_capabilities: dict[str, Any] = {}
-        self.input_responses: dict[str, Any] | None = None
-        self.request_state: str | None = None
-        self.can_ask = False
         self.told: list[tuple[float, float | None, str | None]] = []
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
@@ -163,11 +163,8 @@ class Listener:
     def log(self, level: str, data: Any, logger: str | None) -> None:
         raise AssertionError("nothing is logged here")
 
-    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    def ask(self, questions: Mapping[str, Question]) -> dict[str, Reply] | None:
         raise AssertionError("nobody is asked here")
-
-    def close_stream(self) -> None:
-        raise AssertionError("no stream is closed here")
 
 
 def test_all_instances_are_checked_with_progress(zorp: sandbar.Database) -> None:
@@ -178,9 +175,9 @@ def test_all_instances_are_checked_with_progress(zorp: sandbar.Database) -> None
         ]
     )
     listener = Listener()
-    quiet = context_of(zorp)
-    context = Context(quiet.db, quiet.catalogue, conversation=listener)
-    answer = dispatch(context, "class.validate-all-instances", {"class": "zorp/Footwear"})
+    given = {"class": "zorp/Footwear"}
+    call = VerbCall(caller_of(zorp), "class.validate-all-instances", given, channel=listener)
+    answer = zorp.perform(call)
     assert (answer.report.checked, answer.report.invalid) == (462, 0)
     assert [done for done, _, _ in listener.told] == [200, 400, 462]
 

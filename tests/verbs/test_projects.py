@@ -27,7 +27,7 @@ class Outside:
     def __call__(self, verb: str, role: Any = "admin", **arguments: Any) -> Any:
         caller = Caller(f"test-{role}", role, self.db.workspace_name)
         given = {key.rstrip("_").replace("_", "-"): value for key, value in arguments.items()}
-        answer = self.db.call_as(caller, verb, given, surface="mcp")
+        answer = self.db.call_as(caller, verb, given)
         return msgspec.to_builtins(answer)
 
 
@@ -143,7 +143,7 @@ def test_a_key_narrowed_to_classes_reads_and_writes_no_folders(
     narrow = Caller("test-narrow", "writer", zorp.workspace_name, rights=rights)
     for verb, given in (("project.export", {"to": "full"}), ("project.import", {"from": "full"})):
         with pytest.raises(Problem) as refused:
-            zorp.call_as(narrow, verb, given, surface="mcp")
+            zorp.call_as(narrow, verb, given)
         assert refused.value.code == "project.narrow-key"
     names = zipfile.ZipFile(io.BytesIO(zorp.exported(narrow, None))).namelist()
     assert {name.split("/")[1] for name in names if "/" in name} <= {

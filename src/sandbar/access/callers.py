@@ -46,6 +46,7 @@ class Caller(msgspec.Struct, frozen=True):
     rests_on: frozenset[tuple[int, int]] = frozenset()
     number: int | None = None  # of the workspace; another may be given its name one day
     own_roles: frozenset[str] = frozenset()  # roles of the workspace's own making that it holds
+    is_at_machine: bool = False  # has opened the database itself: all files here are at hand
 
     def __post_init__(self) -> None:
         """Rights that nobody has named are those of the role."""
@@ -62,6 +63,12 @@ class Caller(msgspec.Struct, frozen=True):
         return access in ACCESS_OF_ROLE[self.role]
 
 
-def local_caller(workspace: str, principal: str = "local") -> Caller:
-    """Whoever can open the database file may do everything in it."""
-    return Caller(principal, "admin", workspace, is_operator=True)
+def local_caller(
+    workspace: str, principal: str = "local", *, is_at_machine: bool = False
+) -> Caller:
+    """Whoever can open the database file may do everything in it.
+
+    `is_at_machine` is for those who have opened it themselves, and not for whom they let speak in
+    their place, such as an agent over standard input.
+    """
+    return Caller(principal, "admin", workspace, is_operator=True, is_at_machine=is_at_machine)

@@ -7,6 +7,9 @@ from typing import Any, TypeVar
 
 from sandbar.access.callers import Access, Caller
 from sandbar.access.guard import RightsGuard, refuse_writing, speaking_classes
+from sandbar.access.handing_out import GuardedKeys
+from sandbar.access.metamodel import install_access
+from sandbar.access.principals import is_known_name
 from sandbar.access.processes import HouseGuard, refuse_purge
 from sandbar.access.protected import protected_classes
 from sandbar.access.rights import rights_of_role
@@ -288,10 +291,23 @@ class Guarded(Askable):
         """Whether there are classes that the caller is kept from besides those of access."""
         return bool(self._sight.scopes)
 
-    def services(self) -> Workspace:
-        """The workspace itself, for services of admins: the turnstile has let the caller pass."""
+    # --- for admins ------------------------------------------------------------------------------
+
+    @property
+    def keys(self) -> GuardedKeys:
+        """The keys of the workspace."""
         self._require("admin")
-        return self._workspace
+        return GuardedKeys(self._workspace, self.caller)
+
+    def is_known_name(self, name: str) -> bool:
+        """Whether a role or an account has exactly this name."""
+        self._require("admin")
+        return is_known_name(self._workspace, name)
+
+    def install_access(self) -> None:
+        """Bring the classes of access, the built-in roles and the owner, if they are missing."""
+        self._require("admin")
+        install_access(self._workspace)
 
     # --- what is kept from others than admins --------------------------------------------------
 

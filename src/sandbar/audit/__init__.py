@@ -5,7 +5,7 @@ from sandbar.audit.exporting import SHOWN, export, row_object
 from sandbar.audit.journal import Journal
 from sandbar.audit.names import nameable, nameable_id
 from sandbar.audit.verifying import Broken, Verdict, verify
-from sandbar.model import AuditRow, Note, Seal, Trail, accompanied
+from sandbar.model import AuditRow, Note, Seal, Trail, accompanied, accompany
 
 __all__ = [
     "SHOWN",
@@ -18,6 +18,7 @@ __all__ = [
     "Trail",
     "Verdict",
     "accompanied",
+    "accompany",
     "export",
     "head_of",
     "nameable",

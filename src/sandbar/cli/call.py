@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sandbar.cli.calling import existing, settings_of
+from sandbar.cli.calling import call_verb, existing, settings_of
 from sandbar.cli.options import ExistingDatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
@@ -43,16 +43,13 @@ def call(
     Works on the database itself, with or without a running server. A value is text where the verb
     takes text, else JSON; KEY:=JSON is always JSON, as in `entity:=72`.
     """
-    from sandbar.access import local_caller
-
     settings = settings_of(database, workspace)
     given = _object(json)
     texts, values = _split(arguments or [])
     with existing(settings) as db:
         catalogue = db.offer.catalogue
         given |= {key: _read(catalogue, verb, key, text) for key, text in texts.items()}
-        caller = local_caller(db.workspace_name)
-        answer = db.call_as(caller, verb, given | values, surface="cli")
+        answer = call_verb(db, verb, given | values)
         advice = _left_to_others(db, settings, verb, answer)
     _print_answer(answer)
     if advice:
@@ -126,9 +123,10 @@ def _takes_text(kind: Any) -> bool:
 def _print_answer(answer: Any) -> None:
     import msgspec
 
-    from sandbar.verbs.conversation import Content, InputRequired
+    from sandbar.verbs.content import Content, NeedsInput, Verbatim
 
-    is_error = isinstance(answer, InputRequired)
+    is_asking = isinstance(answer, NeedsInput | Verbatim)
+    is_error = is_asking
     if isinstance(answer, Content):
         is_error = answer.is_error
         answer = {"content": answer.blocks} if answer.structured is None else answer.structured
@@ -139,7 +137,7 @@ def _print_answer(answer: Any) -> None:
         Console().print_json(text)
     else:
         print(text)
-    if isinstance(answer, InputRequired):
+    if is_asking:
         print("this verb asks for more first; call it from an MCP client", file=sys.stderr)
     if is_error:
         raise typer.Exit(1)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from sandbar.database import Database
     from sandbar.model import SchemaBounds
     from sandbar.settings import Settings
+    from sandbar.verbs import Channel
 
 
 def settings_of(database: str | None, workspace: str | None) -> Settings:
@@ -89,8 +90,12 @@ def workspaces_in(settings: Settings) -> tuple[str, ...] | None:
     return examine_database(settings.database).workspaces
 
 
-def call_verb(db: Database, verb: str, arguments: dict[str, Any]) -> Any:
+def call_verb(
+    db: Database, verb: str, arguments: dict[str, Any], channel: Channel | None = None
+) -> Any:
     """Through the turnstile, as at every other door: so that the audit has it."""
     from sandbar.access import local_caller
+    from sandbar.verbs import Call
 
-    return db.call_as(local_caller(db.workspace_name), verb, arguments, surface="cli")
+    caller = local_caller(db.workspace_name, is_at_machine=True)
+    return db.perform(Call(caller, verb, arguments, surface="cli", channel=channel))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from sandbar.cli.calling import existing, opened, settings_of, workspaces_in
+from sandbar.cli.calling import call_verb, existing, opened, settings_of, workspaces_in
 from sandbar.cli.counts import counted
 from sandbar.cli.options import ExistingDatabaseOption, WorkspaceOption
 
@@ -176,10 +176,7 @@ def _stop(message: str) -> NoReturn:
 
 
 def _call(db: Database, verb: str, arguments: dict[str, Any], what: str) -> Any:
-    from sandbar.access import local_caller
     from sandbar.cli.showing import Showing
 
     with Showing(what) as showing:
-        return db.call_as(
-            local_caller(db.workspace_name), verb, arguments, surface="cli", conversation=showing
-        )
+        return call_verb(db, verb, arguments, showing)

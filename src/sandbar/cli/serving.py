@@ -22,9 +22,9 @@ from sandbar.cli.logs import set_up_logs
 from sandbar.cli.next_steps import say
 from sandbar.cli.ports import take_port, url_at
 from sandbar.database import Database
-from sandbar.gate.capacity import CONNECTIONS_MAX, Capacity
-from sandbar.gate.connections import Connection
-from sandbar.gate.proxies import Proxies
+from sandbar.edge.capacity import CONNECTIONS_MAX, Capacity
+from sandbar.edge.connections import Connection
+from sandbar.edge.proxies import Proxies
 from sandbar.settings import Settings
 from sandbar.verbs import project_home
 

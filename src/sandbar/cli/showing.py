@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from sandbar.verbs import nobody_to_ask
+from sandbar.workflow import Question, Reply
+
 
 class Showing:
-    """The conversation of a verb with a terminal: it hears how far the work is, and is not asked.
+    """The channel of a verb to a terminal: it hears how far the work is, and is not asked.
 
     Use it in a `with` statement; the bar is gone at its end.
     """
 
-    input_responses: dict[str, Any] | None = None
-    request_state: str | None = None
-    can_ask = False
+    native = None
 
     def __init__(self, what: str) -> None:
-        self.client_capabilities: dict[str, Any] = {}
         console = Console(stderr=True, highlight=False, markup=False)
         self._bar = Progress(
             TextColumn("{task.description}"),
@@ -54,9 +55,6 @@ class Showing:
     def log(self, level: str, data: Any, logger: str | None) -> None:
         """Leave it to the answer."""
 
-    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Never called: `can_ask` says no."""
-        raise AssertionError(f"nobody can be asked: {method}")
-
-    def close_stream(self) -> None:
-        """There is none."""
+    def ask(self, questions: Mapping[str, Question]) -> dict[str, Reply] | None:
+        """A command has its arguments and asks nothing else."""
+        raise nobody_to_ask()

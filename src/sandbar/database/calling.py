@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from sandbar.access import Caller, caller_again
+from sandbar.access import caller_again
 from sandbar.errors import Interrupted, Problem
-from sandbar.verbs import Content
-from sandbar.workflow import CALL, Activity, Outcome, Running, internal_workflow, told
+from sandbar.verbs import Call, Content, nobody_to_ask
+from sandbar.workflow import (
+    CALL,
+    Activity,
+    Outcome,
+    Question,
+    Reply,
+    Running,
+    internal_workflow,
+    told,
+)
 
 _encode = msgspec.json.Encoder(decimal_format="string").encode
 
-CallAs = Callable[[Caller, str, dict[str, Any], str, "Background"], Any]
-
 
 class Background:
-    """The conversation of a call that nobody waits for: it can tell how far it is, and not ask."""
+    """The channel of a call that nobody waits for: it can tell how far it is, and not ask."""
 
-    client_capabilities: dict[str, Any]
-    input_responses: dict[str, Any] | None = None
-    request_state: str | None = None
-    can_ask = False
+    native = None
 
     def __init__(self, job: Running) -> None:
         self._job = job
-        self.client_capabilities = {}
 
     def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Tell how far the work has come; stops it if it is no longer wanted."""
@@ -36,15 +39,12 @@ class Background:
     def log(self, level: str, data: Any, logger: str | None) -> None:
         """Nobody listens."""
 
-    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Never called: `can_ask` says no."""
-        raise AssertionError(f"nobody can be asked: {method}")
-
-    def close_stream(self) -> None:
-        """There is none."""
+    def ask(self, questions: Mapping[str, Question]) -> dict[str, Reply] | None:
+        """There is nobody."""
+        raise nobody_to_ask()
 
 
-def call_activity(workspace_name: str, call_as: CallAs) -> Activity:
+def call_activity(workspace_name: str, perform: Callable[[Call], Any]) -> Activity:
     """What makes the call, in the name of whoever asked for it and with the rights of now."""
 
     def run(job: Running) -> Outcome:
@@ -54,8 +54,10 @@ def call_activity(workspace_name: str, call_as: CallAs) -> Activity:
         verb, arguments = job.data["verb"], dict(job.data.get("arguments") or {})
         # A verb that is made again after a crash finds what it did the first time.
         key = f"task-{job.process.process_id}.{job.process.run}"
+        channel = Background(job)
+        call = Call(caller, verb, arguments, surface="task", channel=channel, retry_key=key)
         try:
-            result = call_as(caller, verb, arguments, key, Background(job))
+            result = perform(call)
         except Interrupted:
             raise
         except Problem as problem:

@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from sandbar.access import Caller, Guarded, Neighbours, local_caller
 from sandbar.audit import Journal, Note, accompanied
+from sandbar.codecs import Codecs
 from sandbar.database.family import Family
-from sandbar.database.offers import Offer
-from sandbar.errors import Forbidden, Incorrect, Problem, Unavailable
+from sandbar.database.offers import Offer, WorkspaceCatalogue
+from sandbar.errors import Incorrect, Problem, Unavailable
 from sandbar.faults import log_fault
 from sandbar.model import Workspace
-from sandbar.patience import limited
-from sandbar.verbs import (
-    Context,
-    Conversation,
-    Started,
-    Tasks,
-    Verb,
-    base_catalogue,
-    dispatch,
-    dispatch_again,
-    dispatch_later,
-    zipped,
-)
+from sandbar.patience import limit
+from sandbar.projects import Source
+from sandbar.verbs import AS_ZIP, Call, Permission, Started, Tasks, dispatch
 from sandbar.workflow import Workflows
 
-_CLASS_TOOLS = "entity.create"  # what the tool of a class is another spelling of
-_TASKS = "task.get"  # and what the methods of tasks are
-_EXPORT = "project.export"
+_TASKS = Permission("task", "task.get", "read")
 _METHOD = "call"  # what the audit calls a call that came by no protocol
 
 
@@ -39,6 +29,7 @@ class Calls(ABC):
     """One workspace, as it is asked for things by name."""
 
     workspace_name: str
+    catalogue: WorkspaceCatalogue
     _principal: str
     _family: Family[Any]
 
@@ -58,8 +49,8 @@ class Calls(ABC):
         """The verbs and the packs of this workspace, as they are now."""
 
     @abstractmethod
-    def guarded(self, caller: Caller, verb: Verb | None = None) -> Guarded:
-        """The workspace as this caller may see and change it, by a verb or without."""
+    def guarded(self, caller: Caller, permission: Permission | None = None) -> Guarded:
+        """The workspace as this caller may see and change it, under a permission or without."""
 
     @property
     def journal(self) -> Journal:
@@ -71,61 +62,67 @@ class Calls(ABC):
         """The workspaces of the same database, for those who see to them."""
         return self._family.neighbours
 
+    @property
+    def codecs(self) -> Codecs:
+        """The formats of documents in this workspace."""
+        return self.offer.codecs
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What the packs of this workspace can import."""
+        return self.offer.code.sources
+
+    @property
+    def projects(self) -> Path | None:
+        """The folder that callers from outside may export to, and import from."""
+        return self._family.projects
+
+    def count_streams(self, workspace: str) -> int:
+        """How many streams of a workspace are open at this server."""
+        return self._family.count_streams(workspace)
+
     def call(self, verb: str, arguments: dict[str, Any] | None = None, /, **more: Any) -> Any:
         """Call a verb by its name, as any door would; see `docs/reference/verbs.md`."""
         _check_call(verb, arguments)
-        caller = local_caller(self.workspace_name, self._principal)
-        return self.call_as(caller, verb, {**(arguments or {}), **more})
+        caller = local_caller(self.workspace_name, self._principal, is_at_machine=True)
+        return self.perform(Call(caller, verb, {**(arguments or {}), **more}))
 
-    def call_as(
-        self,
-        caller: Caller,
-        verb: str,
-        arguments: dict[str, Any],
-        *,
-        surface: str = "library",
-        request_id: str | None = None,
-        conversation: Conversation | None = None,
-        note: Note | None = None,
-    ) -> Any:
-        """Call a verb in the name of a caller of this workspace.
+    def call_as(self, caller: Caller, verb: str, arguments: dict[str, Any]) -> Any:
+        """Call a verb in the name of a caller of this workspace."""
+        return self.perform(Call(caller, verb, arguments))
 
-        Whoever brings a note of the audit settles it; else that is done here.
-        """
-        context = self._context(caller, verb, surface, request_id, conversation, note)
-        if note is not None:
-            return dispatch(context, verb, arguments)
-        return self._recorded(context, lambda: dispatch(context, verb, arguments))
-
-    def call_later(
-        self, caller: Caller, verb: str, arguments: dict[str, Any], note: Note | None = None
-    ) -> Started:
+    def call_later(self, caller: Caller, verb: str, arguments: dict[str, Any]) -> Started:
         """Call a verb in the background; its task says what came of it."""
-        context = self._context(caller, verb, note=note)
-        if note is not None:
-            return dispatch_later(context, verb, arguments)
-        started: Started = self._recorded(context, lambda: dispatch_later(context, verb, arguments))
+        started: Started = self.perform(Call(caller, verb, arguments, is_later=True))
         return started
 
-    def exported(self, caller: Caller, cls: str | None) -> bytes:
-        """The zip that `project.export` names, of everything or of one class, as a caller sees it.
+    def perform(self, call: Call) -> Any:
+        """Answer a call: the one turnstile of every door.
 
-        Whoever asks has a row in the audit for it.
+        A door that brings a note of the audit settles it; else that is done here.
         """
-        verb = base_catalogue().find(_EXPORT)
-        assert verb is not None
-        if not verb.may_be_called_by(caller):
-            raise Forbidden(
-                "verb.forbidden", f"this key may not call {_EXPORT}", hint="use another key"
-            )
-        context = Context(
-            self.guarded(caller, verb), base_catalogue(), codecs_of=lambda: self.offer.codecs
-        )
-        return zipped(context, cls)
+        if call.note is not None:
+            return dispatch(self, call, call.note)
+        caller, surface, request_id = call.caller, call.surface, call.request_id
+        note = self.note(caller, surface=surface, method=_METHOD, request_id=request_id)
+        try:
+            return dispatch(self, call, note)
+        except BaseException as error:
+            _failed(note, error)
+            raise
+        finally:
+            self._settle(note)
+
+    def exported(self, caller: Caller, cls: str | None, note: Note | None = None) -> bytes:
+        """The zip that `project.export` names, of all or of one class, as a caller sees it."""
+        given = {} if cls is None else {"classes": [cls]}
+        call = Call(caller, AS_ZIP.name, given, AS_ZIP, note=note, names_row=note is None)
+        zipped: bytes = self.perform(call)
+        return zipped
 
     def tasks(self, caller: Caller) -> Tasks:
         """The tasks of a caller of this workspace."""
-        return Tasks(self.workflows, self.guarded(caller, base_catalogue().find(_TASKS)))
+        return Tasks(self.workflows, self.guarded(caller, _TASKS))
 
     def note(
         self,
@@ -153,79 +150,34 @@ class Calls(ABC):
         """How many seconds the caller has to wait before it may ask; 0.0: it may, and has."""
         return self._family.take_token(self.workspace.number, caller)
 
-    def _call_in_background(
-        self,
-        caller: Caller,
-        verb: str,
-        arguments: dict[str, Any],
-        key: str,
-        conversation: Conversation,
-    ) -> Any:
-        context = self._context(caller, verb, "task", conversation=conversation)
-        return self._recorded(context, lambda: dispatch_again(context, verb, arguments, key))
-
-    def _context(
-        self,
-        caller: Caller,
-        verb: str,
-        surface: str = "library",
-        request_id: str | None = None,
-        conversation: Conversation | None = None,
-        note: Note | None = None,
-    ) -> Context:
-        # Only what is not ours needs a look at the packs of this workspace; and whoever hands out
-        # keys may narrow them to the verbs of packs.
-        base = base_catalogue()
-        known = base.find(verb)
-        is_ours = known is not None and not known.is_housekeeping
-        catalogue = base if is_ours else self.offer.catalogue
-        known = known or catalogue.find(verb)
-        if note is None:
-            note = self.note(caller, surface=surface, method=_METHOD, request_id=request_id)
-        return Context(
-            self.guarded(caller, known or base.find(_CLASS_TOOLS)),
-            catalogue,
-            surface,
-            request_id,
-            conversation,
-            self.workflows,
-            self._family.neighbours,
-            note,
-            self.journal,
-            lambda: self.offer.codecs,
-            lambda: self.offer.code.sources,
-            self._family.projects,
-            self._family.count_streams,
-        )
-
     @contextmanager
     def recorded(self, what: str, *, surface: str) -> Iterator[None]:
-        """Have a row in the audit for work that no verb does, such as adding an account."""
+        """Have a row in the audit for work that no verb does."""
         caller = local_caller(self.workspace_name, self._principal)
         note = self.note(caller, surface=surface, method=_METHOD, verb=what)
-        with self._settled(note), accompanied(note):
-            yield
-
-    def _recorded(self, context: Context, call: Callable[[], Any]) -> Any:
-        assert context.note is not None
-        with self._settled(context.note):
-            return call()
-
-    @contextmanager
-    def _settled(self, note: Note) -> Iterator[None]:
-        """Keep the row at the end; whoever has opened the file reads on without if need be."""
         try:
-            yield
+            with accompanied(note):
+                yield
         except BaseException as error:
-            note.is_success = False
-            note.code = error.code if isinstance(error, Problem) else "call.interrupted"
+            _failed(note, error)
             raise
         finally:
-            try:
-                with limited(None):  # the caller's patience may have ended, and ours has not
-                    self.journal.settle(note)
-            except Unavailable as problem:
-                log_fault("audit.unavailable", problem)
+            self._settle(note)
+
+    def _settle(self, note: Note) -> None:
+        """Keep the row at the end; whoever has opened the file reads on without if need be."""
+        outer = limit(None)  # the caller's patience may have ended, and ours has not
+        try:
+            self.journal.settle(note)
+        except Unavailable as problem:
+            log_fault("audit.unavailable", problem)
+        finally:
+            limit(outer)
+
+
+def _failed(note: Note, error: BaseException) -> None:
+    note.is_success = False
+    note.code = error.code if isinstance(error, Problem) else "call.interrupted"
 
 
 def _check_call(verb: object, arguments: object) -> None:

@@ -10,7 +10,7 @@ from sandbar.access import Caller, Guarded, HouseGuard, effects_guard, give_lead
 from sandbar.database.calling import call_activity
 from sandbar.database.calls import Calls
 from sandbar.database.family import Family
-from sandbar.database.offers import Offer, offer_of
+from sandbar.database.offers import Offer, WorkspaceCatalogue, offer_of
 from sandbar.errors import Incorrect, Problem, Unauthenticated
 from sandbar.model import (
     Create,
@@ -34,7 +34,7 @@ from sandbar.model import (
 from sandbar.notify import StoreHub
 from sandbar.packs import PackReport, Progress, load_pack
 from sandbar.store.api import Store
-from sandbar.verbs import Verb
+from sandbar.verbs import Permission
 from sandbar.workflow import CALL, Workflows
 
 T = TypeVar("T")
@@ -58,11 +58,12 @@ class Database(Calls):
         self._principal = principal
         self._offer: Offer | None = None
         self._workflows: Workflows | None = None
-        self._activities = {CALL: call_activity(name, self._call_in_background)}
+        self._activities = {CALL: call_activity(name, self.perform)}
         self._family: Family[Database] = (
             Family(store, name, workspace) if family is None else family
         )
         self.workspace_name = name
+        self.catalogue = WorkspaceCatalogue(workspace, lambda: self.offer.catalogue)
         self.reads_in_microseconds = store.reads_in_microseconds
 
     def __enter__(self) -> Database:
@@ -157,13 +158,13 @@ class Database(Calls):
         """Where to hear of commits, in this workspace and its neighbours."""
         return self._family.hub()
 
-    def guarded(self, caller: Caller, verb: Verb | None = None) -> Guarded:
-        """The workspace as this caller may see and change it, by a verb or without."""
+    def guarded(self, caller: Caller, permission: Permission | None = None) -> Guarded:
+        """The workspace as this caller may see and change it, under a permission or without."""
         assert caller.workspace == self.workspace_name, "a caller belongs to one workspace"
         assert caller.number in (None, self._workspace.number), "and that is there no more"
-        if verb is None:
+        if permission is None:
             return Guarded(self._workspace, caller)
-        return Guarded(self._workspace, caller, verb.group, verb.name)
+        return Guarded(self._workspace, caller, permission.group, permission.name)
 
     @property
     def offer(self) -> Offer:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbar.mcp.frames import Send, begin_stream, end_stream, frame, send_json, send_part
+from sandbar.edge.asgi import Send, begin_stream, end_stream, send_part
+from sandbar.mcp.frames import frame, send_json
 
 
 async def say_nothing(message: dict[str, Any]) -> None:

@@ -11,19 +11,16 @@ from collections import Counter
 from typing import Any, Literal, NamedTuple
 
 import anyio
-import anyio.abc
-import mcp_types as types
-from mcp.server.context import ServerRequestContext
-from mcp.shared.exceptions import MCPError
 
 from sandbar.errors import Conflict, Forbidden, Incorrect, Problem
 from sandbar.mcp import task_words as words
 from sandbar.mcp.exchange import Exchange
-from sandbar.mcp.service import Service, connection_of
-from sandbar.mcp.talk import ask_client, can_ask, plain_responses, takes_forms
-from sandbar.mcp.task_asking import SESSION_TASKS, being_asked, next_question, replies_in
-from sandbar.mcp.wire import is_modern
-from sandbar.verbs import InputRequired, Started, Task, base_catalogue
+from sandbar.mcp.service import Service
+from sandbar.mcp.table import Params
+from sandbar.mcp.talk import plain_responses
+from sandbar.mcp.task_asking import being_asked, next_question
+from sandbar.mcp.wire import RefusedError, is_modern
+from sandbar.verbs import NeedsInput, Started, Task
 from sandbar.workflow import ProcessView
 
 CALL_S = 45.0  # a call waits so long: less than the minute after which clients give up
@@ -31,7 +28,6 @@ _TRIES = 3  # of a question whose answers do not fit
 _ANSWER = "workflow.answer"
 _MARK = "sandbar/asks"
 
-Ctx = ServerRequestContext[Any, Any]
 Shape = Literal["started", "task", "process"]
 
 
@@ -53,25 +49,24 @@ class CallAsking:
     def __init__(self, service: Service) -> None:
         self._service = service
 
-    async def asked(self, ctx: Ctx, exchange: Exchange, name: str, result: Any) -> Any:
+    async def asked(self, exchange: Exchange, result: Any) -> Any:
         """The result, or a newer one after an answer, or one that asks (since 2026-07-28)."""
         shape = _shape_of(result)
-        if shape is None or not result.input or not takes_forms(ctx):
+        if shape is None or not result.input or not exchange.client.takes_forms:
             return result
-        verb = base_catalogue().find(name)
-        if verb is not None and verb.name == _ANSWER:
+        if exchange.verb is not None and exchange.verb.name == _ANSWER:
             return result  # who answers one by one is about to answer the next
         begun = _Round(shape, result.process_id)
         if is_modern(exchange.version):
             return await self._required(exchange, begun, result)
-        if not can_ask(ctx) or not await self._next(ctx, exchange, begun.process_id):
+        if not exchange.client.can_ask or not await self._next(exchange, begun.process_id):
             return result
-        await self._ask_in_session(ctx, exchange, begun.process_id)
+        await self._ask_in_session(exchange, begun.process_id)
         return await self._service.read(exchange, lambda: self._shown(exchange, begun))
 
-    async def resumed(self, exchange: Exchange, params: types.CallToolRequestParams) -> Any | None:
+    async def resumed(self, exchange: Exchange, params: Params) -> Any | None:
         """What a call has come to that brings answers; None: it is no such call."""
-        begun = _round_in(params.request_state) if is_modern(exchange.version) else None
+        begun = _round_in(params.get("requestState")) if is_modern(exchange.version) else None
         if begun is None:
             return None
         given = plain_responses(params) or {}
@@ -90,7 +85,7 @@ class CallAsking:
         view = await self._service.read(exchange, lambda: self._asking(exchange, begun.process_id))
         if view is None or any(self._is_left(exchange, view, key) for key in view.input):
             return result
-        return InputRequired(words.input_requests(view.input), begun.sealed())
+        return NeedsInput(view.input, begun.sealed())
 
     def _answered(self, exchange: Exchange, process_id: int, given: dict[str, Any]) -> bool:
         """Tell the process what was answered; False if the answer is missing, or does not fit."""
@@ -98,7 +93,7 @@ class CallAsking:
         if view is None:
             return True  # someone else was quicker
         try:
-            replies = replies_in(given, view.input)
+            replies = words.replies_in(given, view.input)
             if not replies:
                 return False
             self._tell(exchange, process_id, replies)
@@ -111,19 +106,19 @@ class CallAsking:
 
     # --- before --------------------------------------------------------------------------------
 
-    async def _ask_in_session(self, ctx: Ctx, exchange: Exchange, process_id: int) -> None:
+    async def _ask_in_session(self, exchange: Exchange, process_id: int) -> None:
         """Ask, and wait a while; what is answered later counts as well."""
         answered = anyio.Event()
 
         async def work() -> None:
             try:
-                await self._ask_all(ctx, exchange, process_id)
-            except (Problem, MCPError):
+                await self._ask_all(exchange, process_id)
+            except (Problem, RefusedError):
                 return  # the process goes on waiting, as its view shows
             finally:
                 answered.set()
 
-        tasks: anyio.abc.TaskGroup | None = connection_of(ctx).state.get(SESSION_TASKS)
+        tasks = exchange.client.connection.tasks
         with anyio.move_on_after(CALL_S):
             if tasks is None:
                 await work()
@@ -131,17 +126,17 @@ class CallAsking:
                 tasks.start_soon(work)
                 await answered.wait()
 
-    async def _ask_all(self, ctx: Ctx, exchange: Exchange, process_id: int) -> None:
-        connection, run = connection_of(ctx), self._service.runner.run
+    async def _ask_all(self, exchange: Exchange, process_id: int) -> None:
+        client, run = exchange.client, self._service.runner.run
         tries: Counter[str] = Counter()
-        while found := await self._next(ctx, exchange, process_id):
+        while found := await self._next(exchange, process_id):
             key, view = found
             question = view.input[key]
-            with being_asked(connection, process_id, key):
+            with being_asked(client.connection, process_id, key):
                 try:
                     params = words.elicitation(question.message, question.schema)
-                    given = {key: await ask_client(ctx, "elicitation/create", params)}
-                    replies = replies_in(given, view.input)
+                    given = {key: await client.ask("elicitation/create", params)}
+                    replies = words.replies_in(given, view.input)
                     await run(exchange.caller, lambda: self._tell(exchange, process_id, replies))  # noqa: B023
                 except Incorrect:
                     tries[key] += 1
@@ -151,9 +146,7 @@ class CallAsking:
                 except Problem:  # no answer, no way to decline, or its guard refuses
                     self._service.left_open.note(exchange.caller, process_id, key)
 
-    async def _next(
-        self, ctx: Ctx, exchange: Exchange, process_id: int
-    ) -> tuple[str, ProcessView] | None:
+    async def _next(self, exchange: Exchange, process_id: int) -> tuple[str, ProcessView] | None:
         """The next question that this session is neither being asked nor has left open."""
         view = await self._service.runner.run(
             exchange.caller, lambda: self._asking(exchange, process_id)
@@ -161,7 +154,7 @@ class CallAsking:
         if view is None:
             return None
         keys = [key for key in view.input if not self._is_left(exchange, view, key)]
-        key = next_question(connection_of(ctx), process_id, keys)
+        key = next_question(exchange.client.connection, process_id, keys)
         return None if key is None else (key, view)
 
     # --- both ----------------------------------------------------------------------------------

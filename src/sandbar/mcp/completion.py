@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
 
 from sandbar.access import Guarded, protected_roots
-from sandbar.mcp.exchange import Exchange, exchange_of
+from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.resources import TEMPLATE, named
 from sandbar.mcp.service import Service
+from sandbar.mcp.table import Method, Params, Result
 from sandbar.mcp.wire import complete
 from sandbar.model import Introspection
 from sandbar.packs import SUBJECT_ARGUMENT, complete_argument, prompts, workflow_of_prompt
@@ -29,12 +29,14 @@ class Completion:
     def __init__(self, service: Service) -> None:
         self._service = service
 
-    async def complete(
-        self, ctx: ServerRequestContext[Any, Any], params: types.CompleteRequestParams
-    ) -> dict[str, Any]:
+    def methods(self) -> dict[str, Method]:
+        """What the protocol calls them by."""
+        return {"completion/complete": Method(types.CompleteRequestParams, self.complete)}
+
+    async def complete(self, exchange: Exchange, params: Params) -> Result:
         """At most a hundred values that begin with what is there already."""
-        exchange = exchange_of(ctx, self._service)
-        values = await self._service.read(exchange, lambda: self._values(exchange, params))
+        given = types.CompleteRequestParams.model_validate(params, by_name=False)
+        values = await self._service.read(exchange, lambda: self._values(exchange, given))
         found: dict[str, Any] = {
             "values": values[:VALUES_MAX],
             "hasMore": len(values) > VALUES_MAX,

@@ -1,28 +1,24 @@
-"""The endpoint `/mcp`: normalise what lenient clients send, then choose the road.
+"""The endpoint `/mcp`: normalise what lenient clients send, then choose one of two roads.
 
-A 2026-07-28 header leads to the SDK's modern path; `initialize` from a client that can hold a
-stream, or a session id, to its sessions; any other request is bare.
+Bare requests and point reads are answered from the table of methods, right here. A session (or the
+beginning of one) and 2026-07-28 go through the SDK, which calls into the same table.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.shared.exceptions import MCPError
-from starlette.requests import Request
+import msgspec
 
-from sandbar.access import Caller
 from sandbar.database import Database
+from sandbar.edge.asgi import Message, Receive, Scope, Send, Whole, send_bytes, unless_gone
 from sandbar.errors import Problem
-from sandbar.mcp import bare
-from sandbar.mcp.answers import Answer, say_nothing
+from sandbar.mcp.admission import acknowledge, admitted
+from sandbar.mcp.answers import Answer
+from sandbar.mcp.client import BareClient, progress_token
 from sandbar.mcp.envelopes import (
     UNREADABLE,
     completed,
@@ -33,29 +29,13 @@ from sandbar.mcp.envelopes import (
     what_is_wrong,
     whole_body,
 )
-from sandbar.mcp.exchange import (
-    Exchange,
-    Listing,
-    Road,
-    exchange_in,
-    query_of,
-    what_is_wrong_with,
-)
+from sandbar.mcp.exchange import Exchange, Listing, Road, exchange_in, query_of, what_is_wrong_with
 from sandbar.mcp.folding import Fold
-from sandbar.mcp.frames import (
-    Message,
-    Receive,
-    Scope,
-    Send,
-    Whole,
-    send_bytes,
-    send_json,
-    unless_gone,
-)
-from sandbar.mcp.recording import admitted, ignore
-from sandbar.mcp.server import McpServer
+from sandbar.mcp.frames import send_json
+from sandbar.mcp.methods import Methods
+from sandbar.mcp.point_reads import is_in_order, send_modern
+from sandbar.mcp.sdk import Transports
 from sandbar.mcp.service import Service
-from sandbar.mcp.sessions import IDLE_S, Transports
 from sandbar.mcp.sse import open_stream, open_subscription
 from sandbar.mcp.tools import is_point_read
 from sandbar.mcp.wire import (
@@ -63,7 +43,7 @@ from sandbar.mcp.wire import (
     INVALID_REQUEST,
     OLD_VERSIONS,
     PARSE_ERROR,
-    code_in,
+    RefusedError,
     failed,
     protocol_error,
 )
@@ -72,7 +52,6 @@ _VERSION = b"mcp-protocol-version"
 _SESSION = b"mcp-session-id"
 _STREAM = b"text/event-stream"
 _LISTEN = "subscriptions/listen"  # its answer is a stream, whatever a client accepts
-_BOTH = b"application/json, text/event-stream"
 _METHODS = b"GET, POST, DELETE"
 _RESPONSE = "response"  # what the audit calls a client's answer to a question of ours
 
@@ -83,33 +62,22 @@ class Endpoint:
     """An ASGI app for `/mcp` and `/mcp/sse`; whoever calls it has signed in."""
 
     def __init__(self, database: Database, listing: Listing = "default") -> None:
-        self._server = McpServer(Service(database, listing))
-        # The gate has limited the body already, for all roads alike.
-        self._manager = StreamableHTTPSessionManager(
-            self._server.sdk, max_request_body_size=sys.maxsize, session_idle_timeout=IDLE_S
-        )
-        self._sessions = self._server.service.sessions
-        self._sessions.follow(Transports.of(self._manager))
-        # Point reads are answered at once and say nothing before: without the SDK's watch for
-        # hang-ups, which costs more than the read itself.
-        self._quick_manager = StreamableHTTPSessionManager(
-            self._server.sdk, json_response=True, max_request_body_size=sys.maxsize
-        )
+        self._service = Service(database, listing)
+        self._methods = Methods(self._service)
+        self._transports = Transports(self._methods)
+        self._sessions = self._service.sessions
+        self._sessions.follow(self._transports)
 
     @property
     def service(self) -> Service:
         """What other endpoints of the same house share with this one."""
-        return self._server.service
+        return self._service
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Serve until the context ends; open streams are ended first."""
-        async with (
-            anyio.create_task_group() as tasks,
-            self._manager.run(),
-            self._quick_manager.run(),
-        ):
-            self._server.subscriptions.serve_in(tasks)
+        async with anyio.create_task_group() as tasks, self._transports.running():
+            self._methods.subscriptions.serve_in(tasks)
             try:
                 yield
             finally:
@@ -118,12 +86,12 @@ class Endpoint:
 
     def close_streams(self) -> None:
         """End every open stream in good order."""
-        self._server.service.streams.close_all()
+        self._service.streams.close_all()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         headers = _normalised(scope)
-        if (wrong := what_is_wrong_with(query_of(scope))) is not None:
+        if scope["query_string"] and (wrong := what_is_wrong_with(query_of(scope))) is not None:
             await refuse(scope, send, INVALID_REQUEST, wrong)
             return
         version = headers.get(_VERSION, b"").decode("latin-1")
@@ -138,48 +106,7 @@ class Endpoint:
         else:
             await send_bytes(send, b"", 405, [(b"allow", _METHODS)])
 
-    # --- roads -------------------------------------------------------------------------------
-
-    async def _modern(self, scope: Scope, version: str, receive: Receive, send: Send) -> None:
-        manager = self._manager
-        if scope["method"] != "POST":
-            if not await self._counted(scope, send, version):
-                return
-        else:
-            body = await whole_body(scope, receive, send)
-            if body is None:
-                return
-            message = await decoded(body)
-            if message is UNREADABLE:
-                await refuse(scope, send, PARSE_ERROR, "Parse error")
-                return
-            if not await self._admitted(scope, send, message, version):
-                return
-            receive = replay(body, receive)
-            if self._is_point_read(message):
-                manager = self._quick_manager
-            elif _STREAM not in dict(scope["headers"]).get(b"accept", b""):
-                if isinstance(message, dict) and message.get("method") == _LISTEN:
-                    await refuse(scope, send, INVALID_REQUEST, "A stream must be accepted", 406)
-                    return
-                send = Fold(send)
-        await self._hand_over(scope, "modern", receive, send, accept=_BOTH, manager=manager)
-
-    async def _session(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        session, caller = _session_id(headers), scope["state"]["caller"]
-        if not await self._counted(scope, send, DEFAULT_VERSION):
-            return
-        whole = Whole(send)
-
-        async def begun(message: Message) -> None:
-            await whole(message)
-            if message["type"] == "http.response.start" and message["status"] == 200:
-                self._sessions.listen(session)
-
-        if scope["method"] == "DELETE":
-            self._sessions.leave(session, caller)  # before a read can take the short way again
-        await self._hand_over(scope, "session", receive, begun)
-        await whole.finish()  # the SDK leaves a stream open when the server goes down
+    # --- POST before 2026-07-28 --------------------------------------------------------------
 
     async def _post(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         body = await whole_body(scope, receive, send)
@@ -190,151 +117,173 @@ class Endpoint:
             await refuse(scope, send, PARSE_ERROR, "Parse error")
             return
         accept = headers.get(b"accept", b"")
-        can_stream = _STREAM in accept
         is_greeting = isinstance(message, dict) and message.get("method") == "initialize"
-        if _SESSION in headers or (is_greeting and can_stream):
-            wrong = None if is_response(message) else what_is_wrong(message)
-            if wrong is not None:
-                await refuse(scope, send, INVALID_REQUEST, wrong)
-                return
-            if not await admitted(
-                scope, send, message.get("method", _RESPONSE), message, DEFAULT_VERSION
-            ):
-                return
-            if await self._read_in_session(scope, headers, message, send):
-                return
-            onward = send if can_stream else Fold(send)
-            scope = {**scope, "state": {**scope["state"], "is_folded": not can_stream}}
-            receive = replay(completed(message) if is_greeting else body, receive)
-            with self._sessions.serving(_session_id(headers), scope["state"]["caller"]):
-                await self._hand_over(scope, "session", receive, onward, accept=_BOTH)
-        else:
-            await self._bare(scope, message, accept, receive, send)
-
-    async def _read_in_session(
-        self, scope: Scope, headers: Headers, message: dict[str, Any], send: Send
-    ) -> bool:
-        """Answer a point read of a living session as if it were bare: nothing else is needed."""
-        if "id" not in message or not self._is_point_read(message):
-            return False
-        caller: Caller = scope["state"]["caller"]
-        session = self._sessions.use(_session_id(headers), caller)
-        if session is None:
-            return False
-        scope = {**scope, "state": {**scope["state"], "road": "session"}}
-        request = Request(scope)
-        await send_json(
-            send, await bare.answer(self._server, request, message, session.version, say_nothing)
-        )
-        return True
-
-    async def _hand_over(
-        self,
-        scope: Scope,
-        road: Road,
-        receive: Receive,
-        send: Send,
-        *,
-        accept: bytes | None = None,
-        manager: StreamableHTTPSessionManager | None = None,
-    ) -> None:
-        """Let the SDK's transports serve a request in its caller's name."""
-        state = {**scope["state"], "road": road}
-        headers = list(scope["headers"])
-        if accept is not None:
-            headers = [(n, v) for n, v in headers if n not in (b"accept", b"content-type")]
-            headers += [(b"accept", accept), (b"content-type", b"application/json")]
-        onward = {**scope, "state": state, "headers": headers, "user": _user(state["caller"])}
-        await (manager or self._manager).handle_request(onward, receive, send)
-
-    def _is_point_read(self, message: Any) -> bool:
-        if not self._server.service.reads_inline or not isinstance(message, dict):
-            return False
-        params = message.get("params")
-        if message.get("method") != "tools/call" or not isinstance(params, dict):
-            return False
-        return is_point_read(params.get("name"), params.get("arguments"))
-
-    async def _open_stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] != "GET":
-            await send_bytes(send, b"", 405, [(b"allow", b"GET")])
-            return
-        if not await self._counted(scope, send, DEFAULT_VERSION):
-            return
-        await open_stream(self._server, self._exchange(scope, DEFAULT_VERSION), receive, send)
-
-    async def _counted(self, scope: Scope, send: Send, version: str) -> bool:
-        """A request without a message is a request as well."""
-        return await admitted(scope, send, f"{scope['method']} {scope['path']}", None, version)
-
-    async def _admitted(self, scope: Scope, send: Send, message: Any, version: str) -> bool:
-        """Whether to go on; what is no message is refused further on, without a row."""
-        if not isinstance(message, dict) or not isinstance(message.get("method"), str):
-            return True
-        return await admitted(scope, send, message["method"], message, version)
-
-    # --- bare requests -----------------------------------------------------------------------
-
-    async def _bare(
-        self, scope: Scope, message: Any, accept: bytes, receive: Receive, send: Send
-    ) -> None:
-        wrong = what_is_wrong(message)
+        is_in_session = _SESSION in headers or (is_greeting and _STREAM in accept)
+        wrong = None if is_in_session and is_response(message) else what_is_wrong(message)
         if wrong is not None:
             await refuse(scope, send, INVALID_REQUEST, wrong)
             return
-        headers: Headers = dict(scope["headers"])
-        version = headers.get(_VERSION, b"").decode("latin-1") or DEFAULT_VERSION
-        if not await admitted(scope, send, message["method"], message, version):
+        road: Road = "session" if is_in_session else "bare"
+        version = DEFAULT_VERSION
+        if not is_in_session:
+            version = headers.get(_VERSION, b"").decode("latin-1") or DEFAULT_VERSION
+        exchange = await self._admitted(scope, send, road, version, message)
+        if exchange is None:
             return
+        if is_in_session:
+            if is_greeting:
+                body = completed(message)
+            await self._in_session(exchange, scope, headers, message, replay(body, receive), send)
+        else:
+            await self._bare(exchange, message, accept, receive, send)
+
+    async def _bare(
+        self,
+        exchange: Exchange,
+        message: dict[str, Any],
+        accept: bytes,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        method = message["method"]
         if "id" not in message:
-            ignore(scope, message["method"])
-            await send_bytes(send, b"", 202, [])
+            await acknowledge(send, exchange, message)
             return
-        scope = {**scope, "state": {**scope["state"], "road": "bare"}}
-        exchange = self._exchange(scope, version)
-        if message["method"] == "initialize":
-            await send_json(send, await bare.greet(self._server, exchange, message))
+        must_stream = _STREAM in accept and b"application/json" not in accept
+        if self._is_point_read(exchange, message) and not must_stream:
+            # It is answered at once and says nothing before: no watch for hang-ups.
+            await send_json(send, await self._methods.answer(exchange, message))
             return
-        streams = _STREAM in accept and b"application/json" not in accept
-        if message["method"] == "resources/subscribe" and streams:
+        if method == "initialize":
+            await send_json(send, await self._methods.greet(exchange, message))
+            return
+        if method == "resources/subscribe" and must_stream:
             await self._subscribe(exchange, message, receive, send)
             return
-        answer = Answer(send, can_stream=_STREAM in accept, must_stream=streams)
-        await self._answer(scope, message, version, receive, answer)
+        answer = Answer(send, can_stream=_STREAM in accept, must_stream=must_stream)
+        client = BareClient(answer.notify, progress_token(message.get("params") or {}))
+        heard = msgspec.structs.replace(exchange, client=client)
+
+        async def respond() -> None:
+            await answer.finish(await self._methods.answer(heard, message))
+
+        await unless_gone(receive, respond)
 
     async def _subscribe(
         self, exchange: Exchange, message: dict[str, Any], receive: Receive, send: Send
     ) -> None:
         try:
-            await open_subscription(self._server, exchange, message, receive, send)
-        except (MCPError, Problem) as problem:
+            await open_subscription(self._methods, exchange, message, receive, send)
+        except (RefusedError, Problem) as problem:
             error = (
                 problem
-                if isinstance(problem, MCPError)
+                if isinstance(problem, RefusedError)
                 else protocol_error(problem, exchange.version, exchange.request_id)
             )
             if exchange.record is not None:
-                exchange.record.fail(code_in(error))
+                exchange.record.fail(error.word)
             await send_json(send, failed(message["id"], error))
 
-    async def _answer(
+    # --- sessions ----------------------------------------------------------------------------
+
+    async def _in_session(
         self,
+        exchange: Exchange,
         scope: Scope,
+        headers: Headers,
         message: dict[str, Any],
-        version: str,
         receive: Receive,
-        answer: Answer,
+        send: Send,
     ) -> None:
+        id, caller = _session_id(headers), exchange.caller
+        if "id" in message and self._is_point_read(exchange, message):
+            # Of a living session it is answered as if it were bare: nothing else is needed.
+            session = self._sessions.use(id, caller)
+            if session is not None:
+                exchange = msgspec.structs.replace(exchange, version=session.version)
+                await send_json(send, await self._methods.answer(exchange, message))
+                return
+        is_folded = _STREAM not in headers.get(b"accept", b"")
+        onward = Fold(send) if is_folded else send
+        with self._sessions.serving(id, caller):
+            await self._transports.serve(exchange, scope, receive, onward, is_folded=is_folded)
 
-        async def respond() -> None:
-            request = Request(scope)
-            response = await bare.answer(self._server, request, message, version, answer.notify)
-            await answer.finish(response)
+    async def _session(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        """`GET` opens the session's own stream, `DELETE` ends the session."""
+        exchange = await self._counted(scope, send, "session", DEFAULT_VERSION)
+        if exchange is None:
+            return
+        session = _session_id(headers)
+        whole = Whole(send)
 
-        await unless_gone(receive, respond)
+        async def begun(message: Message) -> None:
+            await whole(message)
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                self._sessions.listen(session)
 
-    def _exchange(self, scope: Scope, version: str) -> Exchange:
-        return exchange_in(scope, self._server.service, version)
+        if scope["method"] == "DELETE":
+            self._sessions.leave(session, exchange.caller)  # before a read takes the short way
+        await self._transports.serve(exchange, scope, receive, begun)
+        await whole.finish()  # the SDK leaves a stream open when the server goes down
+
+    # --- 2026-07-28 --------------------------------------------------------------------------
+
+    async def _modern(self, scope: Scope, version: str, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            exchange = await self._counted(scope, send, "modern", version)
+            if exchange is not None:
+                await self._transports.serve(exchange, scope, receive, send)
+            return
+        body = await whole_body(scope, receive, send)
+        if body is None:
+            return
+        message = await decoded(body)
+        if message is UNREADABLE:
+            await refuse(scope, send, PARSE_ERROR, "Parse error")
+            return
+        if isinstance(message, dict) and isinstance(message.get("method"), str):
+            exchange = await self._admitted(scope, send, "modern", version, message)
+            if exchange is None:
+                return
+        else:  # what is no message the SDK refuses further on, without a row
+            exchange = exchange_in(scope, self._service, "modern", version)
+        if self._is_point_read(exchange, message) and is_in_order(scope, message):
+            await send_modern(send, self._methods, exchange, message)
+            return
+        if _STREAM not in dict(scope["headers"]).get(b"accept", b""):
+            if isinstance(message, dict) and message.get("method") == _LISTEN:
+                await refuse(scope, send, INVALID_REQUEST, "A stream must be accepted", 406)
+                return
+            send = Fold(send)
+        await self._transports.serve(exchange, scope, replay(body, receive), send)
+
+    # --- both --------------------------------------------------------------------------------
+
+    async def _open_stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "GET":
+            await send_bytes(send, b"", 405, [(b"allow", b"GET")])
+            return
+        exchange = await self._counted(scope, send, "bare", DEFAULT_VERSION)
+        if exchange is not None:
+            await open_stream(self._methods, exchange, receive, send)
+
+    def _is_point_read(self, exchange: Exchange, message: Any) -> bool:
+        if exchange.verb is None or not self._service.reads_inline:
+            return False
+        return is_point_read(exchange.verb, message["params"].get("arguments"))
+
+    async def _counted(self, scope: Scope, send: Send, road: Road, version: str) -> Exchange | None:
+        """A request without a message is a request as well."""
+        exchange = exchange_in(scope, self._service, road, version)
+        name = f"{scope['method']} {scope['path']}"
+        return exchange if await admitted(send, exchange, name) else None
+
+    async def _admitted(
+        self, scope: Scope, send: Send, road: Road, version: str, message: dict[str, Any]
+    ) -> Exchange | None:
+        exchange = exchange_in(scope, self._service, road, version, message)
+        is_admitted = await admitted(send, exchange, message.get("method", _RESPONSE))
+        return exchange if is_admitted else None
 
 
 def _normalised(scope: Scope) -> Headers:
@@ -345,9 +294,3 @@ def _normalised(scope: Scope) -> Headers:
 
 def _session_id(headers: Headers) -> str:
     return headers.get(_SESSION, b"").decode("latin-1")
-
-
-def _user(caller: Caller) -> AuthenticatedUser:
-    """The caller in the SDK's terms: a session belongs to who has opened it."""
-    who = f"{caller.workspace}/{caller.principal}/{caller.account_id}"
-    return AuthenticatedUser(AccessToken(token="", client_id=who, scopes=[]))

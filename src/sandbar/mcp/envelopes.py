@@ -8,7 +8,9 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from sandbar.mcp.frames import Message, Receive, Scope, Send, send_json
+from sandbar.edge import state_of
+from sandbar.edge.asgi import Message, Receive, Scope, Send
+from sandbar.mcp.frames import send_json
 from sandbar.mcp.wire import INVALID_REQUEST, PARSE_ERROR, json_encode
 
 UNREADABLE = object()
@@ -114,6 +116,6 @@ async def refuse(
 ) -> None:
     """A message that cannot be served: nobody knows its id."""
     word, hint = _REFUSALS[code]
-    data = {"code": word, "hint": hint, "request-id": scope["state"].get("request_id")}
+    data = {"code": word, "hint": hint, "request-id": state_of(scope).request_id}
     error = {"code": code, "message": message, "data": data}
     await send_json(send, {"jsonrpc": "2.0", "id": None, "error": error}, status, *headers)

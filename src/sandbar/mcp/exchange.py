@@ -1,23 +1,30 @@
-"""One request as the handlers see it: who asks, by which road, in which spelling."""
+"""One request as the methods see it: who asks, for what, by which road, in which spelling."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
 import msgspec
-from mcp.server.context import ServerRequestContext
 
 from sandbar.access import Caller
 from sandbar.audit import Note
 from sandbar.database import Database
-from sandbar.mcp.recording import OWN, Record
+from sandbar.edge import state_of
+from sandbar.edge.asgi import Scope
+from sandbar.mcp.client import Client
+from sandbar.mcp.recording import Record
+from sandbar.verbs import Call, Channel, Verb
 
 Road = Literal["bare", "session", "modern", "stdio"]
 Spelling = Literal["seed", "portable"]
 Listing = Literal["default", "core", "full", "classes", "all"]
 
 LISTINGS = frozenset({"default", "core", "full", "classes", "all"})
+# What the protocol notes of a request in its scope.
+ROAD = "sandbar.mcp.road"
+FOLDED = "sandbar.mcp.folded"  # its answer is folded into one JSON object
 _SPELLINGS = frozenset({"seed", "portable"})
 
 
@@ -30,13 +37,38 @@ class Exchange(msgspec.Struct, frozen=True):
     version: str
     spelling: Spelling
     listing: Listing
-    request_id: str | None = None
+    client: Client
+    request_id: str | None = None  # of the HTTP request
     record: Record | None = None
+    id: int | str | None = None  # by which the client knows its request
+    called: str | None = None  # the tool that it calls, by its verb's name if it has one
+    verb: Verb | None = None  # that verb, if it is one of ours and not of a pack
 
     @property
     def note(self) -> Note | None:
         """Its row in the audit, if somebody else keeps that."""
         return None if self.record is None else self.record.note
+
+    def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        channel: Channel | None = None,
+        *,
+        is_later: bool = False,
+    ) -> Call:
+        """The call that this request makes of a verb or a tool."""
+        return Call(
+            self.caller,
+            name,
+            arguments,
+            self.verb,
+            "mcp",
+            self.request_id,
+            note=self.note,
+            channel=channel,
+            is_later=is_later,
+        )
 
 
 def spelling_of(road: Road, query: dict[str, list[str]]) -> Spelling:
@@ -67,34 +99,42 @@ def query_of(scope: Any) -> dict[str, list[str]]:
     return parse_qs(given.decode("latin-1")) if given else {}
 
 
-def exchange_of(ctx: ServerRequestContext[Any, Any], service: Any) -> Exchange:
-    """What the transport knows about a request."""
-    if ctx.request is None:
-        return Exchange(
-            service.local_caller,
-            service.database(service.local_caller),
-            "stdio",
-            ctx.protocol_version,
-            "portable",
-            service.listing,
-            record=OWN.get(),
-        )
-    return exchange_in(ctx.request.scope, service, ctx.protocol_version)
+def called_in(database: Database, method: object, params: object) -> tuple[str | None, Verb | None]:
+    """The tool that a request calls, by its verb's name if it is one; and that verb, if ours."""
+    name = params.get("name") if method == "tools/call" and isinstance(params, dict) else None
+    if not isinstance(name, str):
+        return None, None
+    verb = database.catalogue.at_hand(name)
+    return (name, None) if verb is None else (verb.name, verb)
 
 
-def exchange_in(scope: Any, service: Any, version: str) -> Exchange:
-    """What the endpoint knows about a request; one that was not given a road is bare."""
-    state = scope["state"]
-    caller: Caller = state["caller"]
-    query = query_of(scope)
-    road: Road = state.get("road", "bare")
+def exchange_in(
+    scope: Scope,
+    service: Any,
+    road: Road,
+    version: str,
+    message: dict[str, Any] | None = None,
+) -> Exchange:
+    """A request as an endpoint has read it; `message` if there is one."""
+    state = state_of(scope)
+    caller = state.caller
+    assert caller is not None, "whoever calls this has signed in"
+    database, query = service.database(caller), query_of(scope)
+    id, called, verb = None, None, None
+    if message is not None:
+        id = message.get("id")
+        called, verb = called_in(database, message.get("method"), message.get("params"))
     return Exchange(
         caller,
-        service.database(caller),
+        database,
         road,
         version,
         spelling_of(road, query),
         listing_of(query, service.listing),
-        state.get("request_id"),
-        state.get("record"),
+        Client(),
+        state.request_id,
+        state.record,
+        id if type(id) in (int, str) else None,
+        called,
+        verb,
     )

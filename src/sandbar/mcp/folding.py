@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from sandbar.mcp.frames import Message, Send, send_bytes
+from sandbar.edge.asgi import Message, Send, send_bytes
 
 
 class Fold:

@@ -14,15 +14,13 @@ the errors that it has everywhere.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.shared.exceptions import MCPError
-
+from sandbar.edge.asgi import Receive, Scope, Send, send_bytes, unless_gone
 from sandbar.errors import NotFound, Problem
+from sandbar.mcp.admission import acknowledge, admitted
 from sandbar.mcp.envelopes import (
     UNREADABLE,
     decoded,
@@ -33,10 +31,11 @@ from sandbar.mcp.envelopes import (
 )
 from sandbar.mcp.exchange import Exchange, exchange_in
 from sandbar.mcp.folding import Fold
-from sandbar.mcp.frames import Receive, Scope, Send, send_bytes, send_json, unless_gone
-from sandbar.mcp.recording import admitted, ignore
-from sandbar.mcp.server import Face, McpServer, wrong_params
+from sandbar.mcp.frames import send_json
+from sandbar.mcp.methods import Face, Methods, wrong_params
+from sandbar.mcp.sdk import Transports
 from sandbar.mcp.service import Service
+from sandbar.mcp.table import Result
 from sandbar.mcp.tools import SAID_SO, failure, shown
 from sandbar.mcp.wire import (
     DEFAULT_VERSION,
@@ -45,7 +44,7 @@ from sandbar.mcp.wire import (
     METHOD_NOT_FOUND,
     OLD_VERSIONS,
     PARSE_ERROR,
-    code_in,
+    RefusedError,
     failed,
     protocol_error,
 )
@@ -55,10 +54,6 @@ from sandbar.verbs import Content
 TOOL_FAILED = -32002
 
 _VERSION = b"mcp-protocol-version"
-_JSON = [
-    (b"accept", b"application/json, text/event-stream"),
-    (b"content-type", b"application/json"),
-]
 
 
 class PlainEndpoint:
@@ -68,7 +63,7 @@ class PlainEndpoint:
         self._service = service
         self._pack = pack
         self._endpoint = endpoint
-        self._server = McpServer(
+        self._methods = Methods(
             service,
             Face(
                 endpoint.name,
@@ -78,14 +73,12 @@ class PlainEndpoint:
                 endpoint.instructions,
             ),
         )
-        self._manager = StreamableHTTPSessionManager(
-            self._server.sdk, max_request_body_size=sys.maxsize
-        )
+        self._transports = Transports(self._methods)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Serve until the context ends."""
-        async with self._manager.run():
+        async with self._transports.running():
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -107,29 +100,24 @@ class PlainEndpoint:
         if wrong is not None and not is_modern:
             await refuse(scope, send, INVALID_REQUEST, wrong)
             return
-        version = version or DEFAULT_VERSION
+        # /mcp is asked for other lists in the URL, this one has one.
+        scope = {**scope, "headers": headers, "query_string": b""}
+        exchange = exchange_in(
+            scope,
+            self._service,
+            "modern" if is_modern else "bare",
+            version or DEFAULT_VERSION,
+            message if wrong is None else None,
+        )
         # What is no message the SDK refuses further on, without a row.
-        if wrong is None and not await admitted(scope, send, message["method"], message, version):
+        if wrong is None and not await admitted(send, exchange, message["method"]):
             return
-        if is_modern:
-            await self._modern({**scope, "headers": headers}, body, receive, send)
+        if is_modern:  # its stream is folded, since nothing is open for long here
+            await self._transports.serve(exchange, scope, replay(body, receive), Fold(send))
         elif "id" not in message:
-            ignore(scope, message["method"])
-            await send_bytes(send, b"", 202, [])
+            await acknowledge(send, exchange, message)
         else:
-            exchange = exchange_in(scope, self._service, version)
             await self._answer(exchange, message, receive, send)
-
-    async def _modern(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
-        """The SDK's road; its stream is folded, since nothing is open for long here."""
-        headers = [(n, v) for n, v in scope["headers"] if n not in (b"accept", b"content-type")]
-        onward = {
-            **scope,
-            "query_string": b"",  # /mcp is asked for other lists in the URL, this one has one
-            "headers": headers + _JSON,
-            "state": {**scope["state"], "road": "modern"},
-        }
-        await self._manager.handle_request(onward, replay(body, receive), Fold(send))
 
     async def _answer(
         self, exchange: Exchange, message: dict[str, Any], receive: Receive, send: Send
@@ -153,12 +141,10 @@ class PlainEndpoint:
                 result = await self._call(exchange, params)
             else:
                 raise _wire(_no_method(method), exchange, METHOD_NOT_FOUND)
-        except (MCPError, Problem) as problem:
-            error = (
-                problem if isinstance(problem, MCPError) else _wire(problem, exchange, TOOL_FAILED)
-            )
-            _fail(exchange, code_in(error))
-            return failed(message["id"], error)
+        except RefusedError as error:
+            return _refused(exchange, message, error)
+        except Problem as problem:
+            return _refused(exchange, message, _wire(problem, exchange, TOOL_FAILED))
         return {"jsonrpc": "2.0", "id": message["id"], "result": result}
 
     # --- methods -----------------------------------------------------------------------------
@@ -166,18 +152,17 @@ class PlainEndpoint:
     def _greeting(self, params: dict[str, Any]) -> dict[str, Any]:
         wish, endpoint = params.get("protocolVersion"), self._endpoint
         known = isinstance(wish, str) and wish in OLD_VERSIONS
-        info = {"name": endpoint.name, "title": endpoint.title, "version": endpoint.version}
         greeting = {
             "protocolVersion": wish if known else DEFAULT_VERSION,
             "capabilities": {"tools": {"listChanged": False}},
-            "serverInfo": info,
+            "serverInfo": self._methods.info,
         }
         return greeting | ({"instructions": endpoint.instructions} if endpoint.instructions else {})
 
     async def _list(self, exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
         if params.get("cursor") is not None:  # there is one page, so nobody was given a cursor
             raise _wire(wrong_params(), exchange, INVALID_PARAMS)
-        tools = await self._service.read(exchange, lambda: self._server.tools.listed(exchange))
+        tools = await self._service.read(exchange, lambda: self._methods.tools.listed(exchange))
         return {"tools": [{key: tool[key] for key in tool if key != "execution"} for tool in tools]}
 
     async def _call(self, exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
@@ -187,17 +172,8 @@ class PlainEndpoint:
         if name not in self._endpoint.tools:
             raise _wire(self._no_tool(name), exchange, METHOD_NOT_FOUND)
         try:
-            result = await self._service.read(
-                exchange,
-                lambda: exchange.database.call_as(
-                    exchange.caller,
-                    name,
-                    arguments or {},
-                    surface="mcp",
-                    request_id=exchange.request_id,
-                    note=exchange.note,
-                ),
-            )
+            call = exchange.call(name, arguments or {})
+            result = await self._service.read(exchange, lambda: exchange.database.perform(call))
         except Problem as problem:
             if problem.code == "arguments.invalid":
                 _fail(exchange, problem.code)
@@ -226,11 +202,16 @@ def _no_method(method: str) -> NotFound:
     )
 
 
+def _refused(exchange: Exchange, message: Result, error: RefusedError) -> Result:
+    _fail(exchange, error.word)
+    return failed(message["id"], error)
+
+
 def _fail(exchange: Exchange, code: str) -> None:
     """Tell the audit how it ended."""
     if exchange.record is not None:
         exchange.record.fail(code)
 
 
-def _wire(problem: Problem, exchange: Exchange, code: int) -> MCPError:
+def _wire(problem: Problem, exchange: Exchange, code: int) -> RefusedError:
     return protocol_error(problem, exchange.version, exchange.request_id, code=code)

@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
 
 from sandbar.errors import Problem
 from sandbar.mcp.cursors import read_cursor, write_cursor
-from sandbar.mcp.exchange import Exchange, exchange_of
+from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.instructions import tool_name
 from sandbar.mcp.service import Service
+from sandbar.mcp.table import Method, Params, Result
 from sandbar.mcp.talk import Talk, asked
 from sandbar.mcp.wire import complete, protocol_error
 from sandbar.packs import (
@@ -23,7 +23,7 @@ from sandbar.packs import (
     workflow_of_prompt,
     workflow_prompts,
 )
-from sandbar.verbs import Context, InputRequired
+from sandbar.verbs import Call, Context, NeedsInput, Verbatim
 
 PAGE_PROMPTS = 100
 
@@ -34,14 +34,18 @@ class Prompts:
     def __init__(self, service: Service) -> None:
         self._service = service
 
-    async def list_prompts(
-        self, ctx: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams
-    ) -> dict[str, Any]:
+    def methods(self) -> dict[str, Method]:
+        """What the protocol calls them by."""
+        return {
+            "prompts/list": Method(types.PaginatedRequestParams, self.list_prompts),
+            "prompts/get": Method(types.GetPromptRequestParams, self.get_prompt),
+        }
+
+    async def list_prompts(self, exchange: Exchange, params: Params) -> Result:
         """One page of the prompts: those that were written, then those of workflows."""
-        exchange = exchange_of(ctx, self._service)
         start = 0
-        if params.cursor is not None:
-            start = read_cursor(params.cursor, "prompts", int)[0]
+        if params.get("cursor") is not None:
+            start = read_cursor(params["cursor"], "prompts", int)[0]
         found = await self._service.read(exchange, lambda: _all_prompts(exchange))
         end = start + PAGE_PROMPTS
         page: dict[str, Any] = {"prompts": [_prompt(each) for each in found[start:end]]}
@@ -49,20 +53,19 @@ class Prompts:
             page["nextCursor"] = write_cursor("prompts", end)
         return complete(exchange.version, page, cacheable=True)
 
-    async def get_prompt(
-        self, ctx: ServerRequestContext[Any, Any], params: types.GetPromptRequestParams
-    ) -> dict[str, Any]:
+    async def get_prompt(self, exchange: Exchange, params: Params) -> Result:
         """A prompt with its arguments filled in."""
-        exchange = exchange_of(ctx, self._service)
-        talk = Talk(ctx, params, self._service.log_level(ctx))
+        name, arguments = params["name"], dict(params.get("arguments") or {})
+        talk = Talk(exchange, params)
         try:
             rendered = await self._service.read(
-                exchange,
-                lambda: self._render(exchange, params.name, dict(params.arguments or {}), talk),
+                exchange, lambda: self._render(exchange, name, arguments, talk)
             )
         except Problem as problem:
             raise protocol_error(problem, exchange.version, exchange.request_id) from problem
-        if isinstance(rendered, InputRequired):
+        if isinstance(rendered, Verbatim):
+            return rendered.value
+        if isinstance(rendered, NeedsInput):
             return asked(rendered)
         result: dict[str, Any] = {"messages": rendered.messages}
         if rendered.description:
@@ -74,14 +77,9 @@ class Prompts:
         workflow = workflow_of_prompt(workflows, name)
         if workflow is not None and _may_see_workflows(exchange):
             return render_workflow(workflows, workflow, arguments, partial(tool_name, exchange))
-        context = Context(
-            exchange.database.guarded(exchange.caller),
-            offer.catalogue,
-            "mcp",
-            exchange.request_id,
-            talk,
-            workflows,
-        )
+        db, id = exchange.database, exchange.request_id
+        call = Call(exchange.caller, name, arguments, surface="mcp", request_id=id, channel=talk)
+        context = Context(call, db.guarded(exchange.caller), db)
         return get_prompt(context, offer.code, name, arguments)
 
 

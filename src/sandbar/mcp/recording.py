@@ -1,24 +1,19 @@
 """The audit's side of a request: what it is, how it ended, and that its row is kept in time.
 
-Over HTTP the gate brings a record with every request. Over standard input there is no gate, so the
+Over HTTP the edge brings a record with every request. Over standard input there is none, so the
 server makes its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import anyio.to_thread
 
 from sandbar.access import Caller
 from sandbar.audit import Note, accompanied
 from sandbar.database import Database
-from sandbar.errors import TooMany
-from sandbar.mcp.frames import Scope, Send, send_json
-from sandbar.mcp.wire import failed, protocol_error
-from sandbar.verbs import base_catalogue
 
 T = TypeVar("T")
 
@@ -80,45 +75,3 @@ class OwnRecord:
         """Work in a thread."""
         with accompanied(self.note):
             return work()
-
-
-OWN: ContextVar[OwnRecord | None] = ContextVar("sandbar-own-record", default=None)
-
-
-def tool_of(method: str, params: Any) -> str | None:
-    """The verb, or else the tool, that a request calls: the only argument that the audit knows."""
-    name = params.get("name") if method == "tools/call" and isinstance(params, dict) else None
-    if not isinstance(name, str):
-        return None
-    verb = base_catalogue().find(name)
-    return name if verb is None else verb.name
-
-
-def ignore(scope: Scope, method: str) -> None:
-    """A message without an id asks for no answer; only what is a notification went well."""
-    record: Record | None = scope["state"].get("record")
-    if record is not None and not method.startswith("notifications/"):
-        record.fail("request.refused")
-
-
-async def admitted(
-    scope: Scope, send: Send, method: str, message: dict[str, Any] | None, version: str
-) -> bool:
-    """Open the request's row and count it; whoever asks too often is told here."""
-    record: Record | None = scope["state"].get("record")
-    if record is None:
-        return True
-    if await record.is_refused_now():
-        return False
-    id = (message or {}).get("id")
-    id = id if type(id) in (int, str) else None
-    record.open(method, tool_of(method, (message or {}).get("params")), id)
-    try:
-        await record.admit()
-    except TooMany as problem:
-        error = protocol_error(problem, version, scope["state"].get("request_id"))
-        body = failed(id, error)
-        wait = str(problem.data["retry-after-s"]).encode()
-        await send_json(send, body, 429, (b"retry-after", wait))
-        return False
-    return True

@@ -8,19 +8,19 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
-from mcp.shared.exceptions import MCPError
 
 from sandbar.access import Guarded, is_protected, protected_classes, protected_roots
 from sandbar.codecs import Codec, Codecs, emit_one
+from sandbar.edge.streams import Watched
 from sandbar.errors import Forbidden, Incorrect, NotFound, Problem
 from sandbar.mcp.cursors import read_cursor, write_cursor
-from sandbar.mcp.exchange import Exchange, exchange_of
+from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.service import Service
-from sandbar.mcp.streams import Watched
+from sandbar.mcp.table import Method, Params, Result
 from sandbar.mcp.wire import (
     INVALID_PARAMS,
     RESOURCE_NOT_FOUND,
+    RefusedError,
     complete,
     is_modern,
     json_encode,
@@ -64,16 +64,21 @@ class Resources:
     def __init__(self, service: Service) -> None:
         self._service = service
 
+    def methods(self) -> dict[str, Method]:
+        """What the protocol calls them by."""
+        return {
+            "resources/list": Method(types.PaginatedRequestParams, self.list_resources),
+            "resources/templates/list": Method(types.PaginatedRequestParams, self.list_templates),
+            "resources/read": Method(types.ReadResourceRequestParams, self.read_resource),
+        }
+
     # --- listing -----------------------------------------------------------------------------
 
-    async def list_resources(
-        self, ctx: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams
-    ) -> dict[str, Any]:
+    async def list_resources(self, exchange: Exchange, params: Params) -> Result:
         """One page of the named entities: data first, workflows and the metamodel last."""
-        exchange = exchange_of(ctx, self._service)
         root, inner = "", ""
-        if params.cursor is not None:
-            root, inner = read_cursor(params.cursor, "resources", str, str)
+        if params.get("cursor") is not None:
+            root, inner = read_cursor(params["cursor"], "resources", str, str)
             root = root or "?"  # every page but the first says where it begins
         page = await self._service.read(exchange, lambda: self._page(exchange, root, inner))
         return complete(exchange.version, page, cacheable=True)
@@ -98,13 +103,10 @@ class Resources:
             inner = ""
         return {"resources": found}
 
-    async def list_templates(
-        self, ctx: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams
-    ) -> dict[str, Any]:
+    async def list_templates(self, exchange: Exchange, params: Params) -> Result:
         """The one template that covers every entity, and those of packs."""
-        exchange = exchange_of(ctx, self._service)
-        if params.cursor is not None:
-            read_cursor(params.cursor, "templates")  # there is one page, so any cursor is wrong
+        if params.get("cursor") is not None:
+            read_cursor(params["cursor"], "templates")  # there is one page, so any cursor is wrong
         code = await self._service.read(exchange, lambda: exchange.database.offer.code)
         templates = [
             {
@@ -127,12 +129,9 @@ class Resources:
 
     # --- reading -----------------------------------------------------------------------------
 
-    async def read_resource(
-        self, ctx: ServerRequestContext[Any, Any], params: types.ReadResourceRequestParams
-    ) -> dict[str, Any]:
+    async def read_resource(self, exchange: Exchange, params: Params) -> Result:
         """The content of one resource."""
-        exchange = exchange_of(ctx, self._service)
-        uri = str(params.uri)
+        uri = params["uri"]
         contents = await self._service.read(exchange, lambda: self._contents(exchange, uri))
         return complete(exchange.version, {"contents": contents}, cacheable=True)
 
@@ -162,7 +161,9 @@ class Resources:
         if name != "all" and name not in schema.classes():
             raise missing(exchange, uri)
         try:
-            return exchange.database.exported(exchange.caller, None if name == "all" else name)
+            return exchange.database.exported(
+                exchange.caller, None if name == "all" else name, exchange.note
+            )
         except Problem as problem:
             raise protocol_error(problem, exchange.version, exchange.request_id) from problem
 
@@ -215,7 +216,7 @@ def _names(identifier: str) -> Sequence[int | str]:
     return [f"{left}/{right}" for left, dot, right in [identifier.rpartition(".")] if dot]
 
 
-def missing(exchange: Exchange, uri: str) -> MCPError:
+def missing(exchange: Exchange, uri: str) -> RefusedError:
     """Nothing to be found under this URI."""
     code = INVALID_PARAMS if is_modern(exchange.version) else RESOURCE_NOT_FOUND
     problem = NotFound(
@@ -227,7 +228,7 @@ def missing(exchange: Exchange, uri: str) -> MCPError:
     return protocol_error(problem, exchange.version, exchange.request_id, code=code)
 
 
-def _unreadable(exchange: Exchange, uri: str, problem: Problem) -> MCPError:
+def _unreadable(exchange: Exchange, uri: str, problem: Problem) -> RefusedError:
     """A URI that names nothing is missing; anything else is said as it is."""
     if problem.code.startswith(("entity.", "ident.", "keyword.", "value.", "reference.")):
         return missing(exchange, uri)

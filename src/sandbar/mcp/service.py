@@ -1,28 +1,23 @@
-"""What all handlers share: the workspaces, the threads, the open streams."""
+"""What all methods share: the workspaces, the threads, the open streams."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
-
-from mcp.server.context import ServerRequestContext
+from typing import TypeVar
 
 from sandbar.access import Caller, local_caller
 from sandbar.database import Database
+from sandbar.edge.runner import Runner
+from sandbar.edge.streams import Streams
 from sandbar.mcp.exchange import Exchange, Listing
 from sandbar.mcp.left_open import LeftOpen
-from sandbar.mcp.running import Runner
 from sandbar.mcp.sessions import Sessions
-from sandbar.mcp.streams import Streams
 
 T = TypeVar("T")
 
-_LEVEL = "log-level"
-_DEFAULT_LEVEL = "debug"
-
 
 class Service:
-    """The house behind the handlers."""
+    """The house behind the methods."""
 
     def __init__(self, database: Database, listing: Listing = "default") -> None:
         self._database = database
@@ -55,17 +50,3 @@ class Service:
         if record is None:
             return await self.runner.run(exchange.caller, work)
         return await self.runner.run(exchange.caller, lambda: record.working(work))
-
-    def log_level(self, ctx: ServerRequestContext[Any, Any]) -> str:
-        """The gravest level that this session wants to hear nothing below of."""
-        level: str = connection_of(ctx).state.get(_LEVEL, _DEFAULT_LEVEL)
-        return level
-
-    def set_log_level(self, ctx: ServerRequestContext[Any, Any], level: str) -> None:
-        """Remember the level for the rest of the session."""
-        connection_of(ctx).state[_LEVEL] = level
-
-
-def connection_of(ctx: ServerRequestContext[Any, Any]) -> Any:
-    """The connection behind a request: the SDK gives its life and its channel no public name."""
-    return ctx.session._connection

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 import anyio
-from mcp.server.streamable_http import GET_STREAM_KEY, StreamableHTTPServerTransport
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from sandbar import clock
 from sandbar.access import Caller
@@ -35,33 +34,17 @@ class Session:
         self.has_come = anyio.Event()  # for its own stream
 
 
-class Transports:
-    """What the SDK's transports know and give no public name; nobody else looks into them."""
-
-    def __init__(self, by_id: dict[str, StreamableHTTPServerTransport] | None = None) -> None:
-        self._by_id = {} if by_id is None else by_id
-
-    @classmethod
-    def of(cls, server: StreamableHTTPSessionManager) -> Transports:
-        """Those that live now and whenever one is asked for."""
-        return cls(server._server_instances)
+class Transports(Protocol):
+    """Where sessions have their streams."""
 
     def is_listening(self, id: str) -> bool:
         """Whether the session's own stream is open, so that what is sent now arrives."""
-        transport = self._by_id.get(id)
-        return transport is not None and GET_STREAM_KEY in transport._request_streams
 
     def keep(self, id: str, idle_s: float) -> None:
         """Let a session be idle for so long from the end of its present request on."""
-        transport = self._by_id.get(id)
-        if transport is not None:
-            transport._idle_timeout = idle_s
 
     async def end(self, id: str) -> None:
         """End a session: its stream ends, and whoever comes with its id finds nothing."""
-        transport = self._by_id.get(id)
-        if transport is not None and not transport.is_terminated:
-            await transport.terminate()
 
 
 class Sessions:
@@ -69,10 +52,10 @@ class Sessions:
 
     def __init__(self) -> None:
         self._living: dict[str, Session] = {}
-        self._transports = Transports()
+        self._transports: Transports | None = None  # standard output has none
 
     def follow(self, transports: Transports) -> None:
-        """Where the sessions have their streams; a server over standard input has none."""
+        """Where the sessions have their streams."""
         self._transports = transports
 
     async def begin(self, id: str, caller: Caller) -> None:
@@ -85,7 +68,7 @@ class Sessions:
 
     def _worth(self, id: str) -> tuple[bool, bool, float]:
         session = self._living[id]
-        return session.requests > 0, self._transports.is_listening(id), session.used_s
+        return session.requests > 0, self._hears(id), session.used_s
 
     def agree(self, id: str, version: str) -> None:
         """Its client and we have agreed upon a version."""
@@ -104,7 +87,8 @@ class Sessions:
     async def terminate(self, id: str) -> None:
         """End it; its client learns so from the end of its stream, or when it asks next."""
         self.end(id)
-        await self._transports.end(id)
+        if self._transports is not None:
+            await self._transports.end(id)
 
     def use(self, id: str, caller: Caller) -> Session | None:
         """The session, if it is this caller's, and if the SDK need not hear of this request."""
@@ -138,15 +122,16 @@ class Sessions:
         session = self._living.get(id)
         if session is not None:
             session.has_come.set()
-            self._transports.keep(id, LISTENER_IDLE_S)
+            if self._transports is not None:
+                self._transports.keep(id, LISTENER_IDLE_S)
 
     def is_listening(self, id: str | None) -> bool:
         """Whether what it is told now arrives; over standard output it always does."""
-        return id is None or self._transports.is_listening(id)
+        return id is None or self._hears(id)
 
     async def until_listening(self, id: str | None) -> None:
         """Wait for its stream; what is due to it can wait as long."""
-        while id is not None and not self._transports.is_listening(id):
+        while id is not None and not self._hears(id):
             session = self._living.get(id)
             if session is None:  # it is ending, and so will whoever waits
                 await anyio.sleep_forever()
@@ -154,8 +139,11 @@ class Sessions:
             await session.has_come.wait()
             session.has_come = anyio.Event()
             with anyio.move_on_after(_OPENING_S):
-                while not self._transports.is_listening(id):
+                while not self._hears(id):
                     await anyio.sleep(_LOOK_EVERY_S)
+
+    def _hears(self, id: str) -> bool:
+        return self._transports is not None and self._transports.is_listening(id)
 
     def _of(self, id: str, caller: Caller) -> Session | None:
         session = self._living.get(id)

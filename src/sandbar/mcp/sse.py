@@ -5,39 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 import anyio
-from mcp.shared.exceptions import MCPError
 
+from sandbar.edge.asgi import Receive, Send, begin_stream, end_stream, gone, send_part
+from sandbar.edge.streams import PROMPTS, RESOURCES, TOOLS, Stream
 from sandbar.mcp.exchange import Exchange
-from sandbar.mcp.frames import (
-    KEEP_ALIVE,
-    Receive,
-    Send,
-    begin_stream,
-    end_stream,
-    frame,
-    gone,
-    send_json,
-    send_part,
-)
-from sandbar.mcp.server import McpServer
-from sandbar.mcp.streams import PROMPTS, RESOURCES, TOOLS, Stream
+from sandbar.mcp.frames import KEEP_ALIVE, frame, send_json
+from sandbar.mcp.methods import Methods
+from sandbar.mcp.notices import said
 from sandbar.mcp.subscriptions import OpenStream
 from sandbar.mcp.task_news import TaskNews, said_as_seeds
-from sandbar.mcp.wire import INVALID_PARAMS, failed, protocol_error
+from sandbar.mcp.wire import INVALID_PARAMS, RefusedError, failed, protocol_error
 
 _QUIET_S = 15.0
 _RETRY_AFTER_S = b"10"
 
 
-async def open_stream(server: McpServer, exchange: Exchange, receive: Receive, send: Send) -> None:
+async def open_stream(methods: Methods, exchange: Exchange, receive: Receive, send: Send) -> None:
     """`GET /mcp/sse`: every list that changes, and what its caller subscribes to meanwhile."""
     stream = OpenStream(exchange.caller, frozenset({TOOLS, PROMPTS, RESOURCES}))
     stream.follow_tasks(None)
-    await _serve(server, exchange, stream, None, receive, send)
+    await _serve(methods, exchange, stream, None, receive, send)
 
 
 async def open_subscription(
-    server: McpServer,
+    methods: Methods,
     exchange: Exchange,
     message: dict[str, Any],
     receive: Receive,
@@ -46,23 +37,23 @@ async def open_subscription(
     """`resources/subscribe` that streams: first the response, then the resource's news."""
     uri = (message.get("params") or {}).get("uri")
     if not isinstance(uri, str):
-        raise MCPError(INVALID_PARAMS, "Invalid request parameters")
-    watched = await server.service.read(exchange, lambda: server.resources.watched(exchange, uri))
+        raise RefusedError(INVALID_PARAMS, "Invalid request parameters")
+    watched = await methods.service.read(exchange, lambda: methods.resources.watched(exchange, uri))
     stream = Stream(exchange.caller, frozenset())
     stream.watch(uri, watched)
     first = {"jsonrpc": "2.0", "id": message["id"], "result": {}}
-    await _serve(server, exchange, stream, first, receive, send)
+    await _serve(methods, exchange, stream, first, receive, send)
 
 
 async def _serve(
-    server: McpServer,
+    methods: Methods,
     exchange: Exchange,
     stream: Stream,
     first: dict[str, Any] | None,
     receive: Receive,
     send: Send,
 ) -> None:
-    problem = await server.service.streams.open(stream)
+    problem = await methods.service.streams.open(stream)
     if problem is not None:
         error = protocol_error(problem, exchange.version, exchange.request_id)
         body = failed(None if first is None else first["id"], error)
@@ -75,21 +66,21 @@ async def _serve(
         await send_part(send, KEEP_ALIVE if first is None else frame(first))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_hang_up, stream, receive)
-            await _tell(stream, TaskNews(server.service, stream, said_as_seeds), send)
+            await _tell(stream, TaskNews(methods.service, stream, said_as_seeds), send)
             tasks.cancel_scope.cancel()
         await end_stream(send)
     finally:
-        server.service.streams.close(stream)
+        methods.service.streams.close(stream)
 
 
 async def _tell(stream: Stream, task_news: TaskNews, send: Send) -> None:
-    while (notices := await stream.due(_QUIET_S)) is not None:
-        for method, params in (*notices, *await task_news.due()):
+    while (due := await stream.due(_QUIET_S)) is not None:
+        for method, params in (*said(due), *await task_news.due()):
             message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
             if params is not None:
                 message["params"] = params
             await send_part(send, frame(message))
-        if not notices:
+        if not due:
             await send_part(send, KEEP_ALIVE)
 
 

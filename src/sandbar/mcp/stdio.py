@@ -9,7 +9,8 @@ from mcp.server.stdio import stdio_server
 
 from sandbar.database import Database
 from sandbar.mcp.exchange import Listing
-from sandbar.mcp.server import McpServer
+from sandbar.mcp.methods import Methods
+from sandbar.mcp.sdk import Adapter
 from sandbar.mcp.service import Service
 
 _LAST_ANSWERS_S = 30.0
@@ -19,20 +20,22 @@ def serve_stdio(database: Database, listing: Listing = "default") -> None:
     """Serve one client until it hangs up; whoever can open the file may do everything in it."""
     database.workflows.install()
     database.start_worker()
-    anyio.run(_serve, McpServer(Service(database, listing)))
+    methods = Methods(Service(database, listing))
+    anyio.run(_serve, methods, Adapter(methods))
 
 
-async def _serve(server: McpServer) -> None:
+async def _serve(methods: Methods, adapter: Adapter) -> None:
+    server = adapter.server
     async with anyio.create_task_group() as tasks:
         async with stdio_server() as (incoming, outgoing):
-            server.subscriptions.serve_in(tasks)
+            methods.subscriptions.serve_in(tasks)
             owed = _Owed()
-            await server.sdk.run(
+            await server.run(
                 _Incoming(incoming, owed),
                 _Outgoing(outgoing, owed),
-                server.sdk.create_initialization_options(),
+                server.create_initialization_options(),
             )
-            server.service.streams.close_all()
+            methods.service.streams.close_all()
         tasks.cancel_scope.cancel()  # not before the last answer is written
 
 

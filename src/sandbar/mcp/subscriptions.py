@@ -7,42 +7,35 @@ from typing import Any
 import anyio
 import anyio.abc
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
-from mcp.shared.exceptions import MCPError
-from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 
-from sandbar.errors import Incorrect, NotFound
-from sandbar.faults import log_fault
-from sandbar.mcp.exchange import Exchange, exchange_of
-from sandbar.mcp.resources import Resources
-from sandbar.mcp.service import Service, connection_of
-from sandbar.mcp.streams import (
+from sandbar.edge.streams import (
     PROMPTS,
     RESOURCES,
     TOOLS,
     WATCHED_PER_STREAM,
-    Notice,
     Stream,
     Watched,
     too_many,
 )
-from sandbar.mcp.task_asking import BEGUN, SESSION_TASKS, ask_session
-from sandbar.mcp.task_news import TASKS, TaskNews, said_in_session, said_to_listener
+from sandbar.errors import Incorrect, NotFound
+from sandbar.faults import log_fault
+from sandbar.mcp.client import Connection
+from sandbar.mcp.exchange import Exchange
+from sandbar.mcp.notices import said
+from sandbar.mcp.resources import Resources
+from sandbar.mcp.service import Service
+from sandbar.mcp.table import Method, Params, Result
+from sandbar.mcp.task_asking import ask_session
+from sandbar.mcp.task_news import TaskNews, said_in_session, said_to_listener
 from sandbar.mcp.tasks import declares_tasks, missing_extension
-from sandbar.mcp.wire import INVALID_PARAMS, complete, protocol_error
+from sandbar.mcp.wire import INVALID_PARAMS, RefusedError, complete, protocol_error
 from sandbar.verbs import Task
 
 _QUIET_S = 15.0
-_STREAM = "stream"
-TOKENS = "progress-tokens"  # of a session: process to the token of the call that began it
+_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 _WITH_TASKS = "2025-11-25"
 
 _ALL_LISTS = frozenset({TOOLS, PROMPTS, RESOURCES})
-_NOTIFICATIONS: dict[str, Any] = {
-    TOOLS: types.ToolListChangedNotification,
-    PROMPTS: types.PromptListChangedNotification,
-    RESOURCES: types.ResourceListChangedNotification,
-}
 
 
 class SessionStream(Stream):
@@ -69,100 +62,98 @@ class Subscriptions:
 
     # --- sessions ----------------------------------------------------------------------------
 
-    async def begin_session(self, ctx: ServerRequestContext[Any, Any]) -> None:
+    async def begin_session(self, exchange: Exchange) -> None:
         """A session is asked for: from now on nothing is lost that it might want to hear of."""
-        connection = connection_of(ctx)
-        begun: Stream | None = connection.state.get(_STREAM)
-        if (begun and not begun.is_closed) or not connection.has_standalone_channel:
+        connection, caller = exchange.client.connection, exchange.caller
+        begun = connection.stream
+        if (begun and not begun.is_closed) or not connection.is_lasting:
             return
-        exchange = exchange_of(ctx, self._service)
-        caller = exchange.caller
         stream = SessionStream(caller, _ALL_LISTS)
         problem = await self._service.streams.open(stream)
         if problem is not None:
             raise protocol_error(problem, exchange.version, exchange.request_id)
-        connection.state[_STREAM] = stream
-        connection.state[TOKENS], connection.state[BEGUN] = {}, set()
-        connection.exit_stack.callback(self._service.streams.close, stream)
-        if connection.session_id is not None:
-            connection.exit_stack.callback(self._service.sessions.end, connection.session_id)
-            await self._service.sessions.begin(connection.session_id, caller)
+        connection.stream = stream
+        connection.on_close(self._service.streams.close, stream)
+        if connection.id is not None:
+            connection.on_close(self._service.sessions.end, connection.id)
+            await self._service.sessions.begin(connection.id, caller)
         assert self._tasks is not None
         self._tasks.start_soon(self._serve_session, stream, connection)
 
-    def agree(self, ctx: ServerRequestContext[Any, Any], version: str) -> None:
+    def agree(self, connection: Connection, version: str) -> None:
         """Client and server speak the same version: the session can be used."""
-        connection = connection_of(ctx)
-        if connection.session_id is not None:
-            self._service.sessions.agree(connection.session_id, version)
+        if connection.id is not None:
+            self._service.sessions.agree(connection.id, version)
 
-    async def _serve_session(self, stream: Stream, connection: Any) -> None:
+    async def _serve_session(self, stream: Stream, connection: Connection) -> None:
         """Tell a session of changes until its stream ends: then it is over, and its client knows.
 
         Its account has changed, say. Left open it would be deaf, and the client none the wiser.
         """
         async with anyio.create_task_group() as tasks:
-            connection.state[SESSION_TASKS] = tasks
+            connection.tasks = tasks
             tasks.start_soon(self._tell_session, stream, connection, tasks)
             await stream.ended.wait()
             tasks.cancel_scope.cancel()
-        if connection.session_id is not None:
-            await self._service.sessions.terminate(connection.session_id)
+        if connection.id is not None:
+            await self._service.sessions.terminate(connection.id)
 
     async def _tell_session(
-        self, stream: Stream, connection: Any, tasks: anyio.abc.TaskGroup
+        self, stream: Stream, connection: Connection, tasks: anyio.abc.TaskGroup
     ) -> None:
-        sessions, id = self._service.sessions, connection.session_id
+        sessions, id = self._service.sessions, connection.id
 
         def ask(task: Task) -> None:
             tasks.start_soon(ask_session, self._service, connection, stream.caller, task)
 
-        said = said_in_session(connection.state[TOKENS], connection.state[BEGUN], ask)
-        task_news = TaskNews(self._service, stream, said)
+        task_words = said_in_session(connection.progress_tokens, connection.begun, ask)
+        task_news = TaskNews(self._service, stream, task_words)
         try:
-            await connection.initialized.wait()
-            if connection.protocol_version == _WITH_TASKS:
+            await connection.until_initialized()
+            if connection.version == _WITH_TASKS:
                 stream.follow_tasks(None)
             while not stream.is_closed:
                 await stream.stirred()
                 await sessions.until_listening(id)
-                notices = stream.take()
-                for method, params in (*notices, *await task_news.due()):
+                taken = stream.take()
+                for method, params in (*said(taken), *await task_news.due()):
                     await connection.notify(method, params)
                 if not sessions.is_listening(
                     id
                 ):  # it was cut off meanwhile: rather twice than never
-                    stream.give_back(notices)
+                    stream.give_back(taken)
                     task_news.give_back()
         except Exception as error:  # noqa: BLE001 - one session ends, and not the server
             log_fault("mcp.session-failed", error)
             self._service.streams.close(stream)
 
-    async def subscribe(
-        self, ctx: ServerRequestContext[Any, Any], params: types.SubscribeRequestParams
-    ) -> dict[str, Any]:
+    def methods(self) -> dict[str, Method]:
+        """What the protocol calls them by."""
+        return {
+            "resources/subscribe": Method(types.SubscribeRequestParams, self.subscribe),
+            "resources/unsubscribe": Method(types.UnsubscribeRequestParams, self.unsubscribe),
+            "subscriptions/listen": Method(types.SubscriptionsListenRequestParams, self.listen),
+        }
+
+    async def subscribe(self, exchange: Exchange, params: Params) -> Result:
         """Tell the session (or the caller's open streams) when a resource changes."""
-        exchange = exchange_of(ctx, self._service)
-        uri = str(params.uri)
+        uri = params["uri"]
         watched = await self._service.read(exchange, lambda: self._resources.watched(exchange, uri))
-        for stream in self._mine(ctx, exchange):
+        for stream in self._mine(exchange):
             if not stream.watch(uri, watched):
                 raise protocol_error(too_many(), exchange.version, exchange.request_id)
         return {}
 
-    async def unsubscribe(
-        self, ctx: ServerRequestContext[Any, Any], params: types.UnsubscribeRequestParams
-    ) -> dict[str, Any]:
+    async def unsubscribe(self, exchange: Exchange, params: Params) -> Result:
         """Tell them no more."""
-        exchange = exchange_of(ctx, self._service)
-        stream = connection_of(ctx).state.get(_STREAM)
+        stream = exchange.client.connection.stream
         streams = self._service.streams.of(exchange.caller, OpenStream)
         for each in [stream] if stream is not None else streams:
-            each.unwatch(str(params.uri))
+            each.unwatch(params["uri"])
         return {}
 
-    def _mine(self, ctx: ServerRequestContext[Any, Any], exchange: Exchange) -> list[Stream]:
-        stream = connection_of(ctx).state.get(_STREAM)
+    def _mine(self, exchange: Exchange) -> list[Stream]:
+        stream = exchange.client.connection.stream
         if stream is not None:
             return [stream]
         streams = self._service.streams.of(exchange.caller, OpenStream)
@@ -177,49 +168,46 @@ class Subscriptions:
 
     # --- subscriptions/listen ----------------------------------------------------------------
 
-    async def listen(
-        self, ctx: ServerRequestContext[Any, Any], params: types.SubscriptionsListenRequestParams
-    ) -> dict[str, Any]:
+    async def listen(self, exchange: Exchange, params: Params) -> Result:
         """One call is one stream: acknowledge what is honoured, then tell until it ends."""
-        exchange = exchange_of(ctx, self._service)
-        wanted = params.notifications
+        wanted = types.SubscriptionsListenRequestParams.model_validate(
+            params, by_name=False
+        ).notifications
         stream = Stream(exchange.caller, _wanted_lists(wanted))
         problem = await self._service.streams.open(stream)
         if problem is not None:
             raise protocol_error(problem, exchange.version, exchange.request_id)
-        meta = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
+        meta = {_SUBSCRIPTION: exchange.id}
         try:
             honoured = _honoured(wanted)
             if wanted.resource_subscriptions:
                 uris = [str(uri) for uri in wanted.resource_subscriptions]
                 honoured["resourceSubscriptions"] = await self._watch(exchange, stream, uris)
             if "taskIds" in (wanted.model_extra or {}):
-                honoured["taskIds"] = await self._follow(ctx, exchange, stream, wanted)
-            said = said_to_listener(meta)
-            task_news = TaskNews(self._service, stream, said, is_chosen=True)
+                honoured["taskIds"] = await self._follow(exchange, stream, wanted)
+            task_news = TaskNews(self._service, stream, said_to_listener(meta), is_chosen=True)
             if exchange.record is not None:
                 await exchange.record.settle()  # its answer begins now, and may last for days
-            await self._acknowledge(ctx, honoured, meta)
-            while (notices := await stream.due(_QUIET_S)) is not None:
-                for notice in (*notices, *await task_news.due()):
-                    await _send(ctx, notice, meta)
+            told = {"_meta": meta, "notifications": honoured}
+            await exchange.client.notify("notifications/subscriptions/acknowledged", told)
+            while (due := await stream.due(_QUIET_S)) is not None:
+                for method, news in said(due):
+                    await exchange.client.notify(method, {"_meta": meta, **(news or {})})
+                for method, news in await task_news.due():
+                    await exchange.client.notify(method, news)
         finally:
             self._service.streams.close(stream)
         return complete(exchange.version, {"_meta": meta})
 
     async def _follow(
-        self,
-        ctx: ServerRequestContext[Any, Any],
-        exchange: Exchange,
-        stream: Stream,
-        wanted: types.SubscriptionFilter,
+        self, exchange: Exchange, stream: Stream, wanted: types.SubscriptionFilter
     ) -> list[str]:
         """Which of the tasks are followed now; what is not the caller's is left out."""
-        if not declares_tasks(ctx):
+        if not declares_tasks(exchange.client):
             raise missing_extension()
         given = (wanted.model_extra or {})["taskIds"]
         if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
-            raise MCPError(INVALID_PARAMS, "taskIds is an array of handles")
+            raise RefusedError(INVALID_PARAMS, "taskIds is an array of handles")
         few = list(dict.fromkeys(given))[:WATCHED_PER_STREAM]
         found = await self._service.read(exchange, lambda: _followable(exchange, few))
         stream.follow_tasks(frozenset(found.values()))
@@ -236,19 +224,9 @@ class Subscriptions:
         for uri in uris:
             try:
                 found.append((uri, self._resources.watched(exchange, uri)))
-            except MCPError:
+            except RefusedError:
                 continue  # nothing that this caller may watch
         return found
-
-    async def _acknowledge(
-        self, ctx: ServerRequestContext[Any, Any], honoured: dict[str, Any], meta: dict[str, Any]
-    ) -> None:
-        body = {"notifications": honoured, "_meta": meta}
-        params = types.SubscriptionsAcknowledgedNotificationParams.model_validate(body)
-        await ctx.session.send_notification(
-            types.SubscriptionsAcknowledgedNotification(params=params),
-            related_request_id=ctx.request_id,
-        )
 
 
 def _followable(exchange: Exchange, handles: list[str]) -> dict[str, int]:
@@ -262,30 +240,13 @@ def _followable(exchange: Exchange, handles: list[str]) -> dict[str, int]:
     return found
 
 
-class _TaskNotification(types.Notification[dict[str, Any], str]):
-    """The SDK has no type for this one."""
-
-
-async def _send(ctx: ServerRequestContext[Any, Any], notice: Notice, meta: dict[str, Any]) -> None:
-    method, params = notice
-    if method == TASKS and params is not None:
-        notification: Any = _TaskNotification(method=method, params=params)
-    elif params is not None:
-        body = types.ResourceUpdatedNotificationParams.model_validate({**params, "_meta": meta})
-        notification = types.ResourceUpdatedNotification(params=body)
-    else:
-        plain = types.NotificationParams.model_validate({"_meta": meta})
-        notification = _NOTIFICATIONS[method](params=plain)
-    await ctx.session.send_notification(notification, related_request_id=ctx.request_id)
-
-
 def _wanted_lists(wanted: types.SubscriptionFilter) -> frozenset[str]:
     flags = {
         TOOLS: wanted.tools_list_changed,
         PROMPTS: wanted.prompts_list_changed,
         RESOURCES: wanted.resources_list_changed,
     }
-    return frozenset(method for method, is_wanted in flags.items() if is_wanted)
+    return frozenset(kind for kind, is_wanted in flags.items() if is_wanted)
 
 
 def _honoured(wanted: types.SubscriptionFilter) -> dict[str, Any]:

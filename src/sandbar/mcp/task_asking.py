@@ -7,37 +7,27 @@ only look at the task until it has ended, and those are asked on the stream of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import anyio
-import anyio.abc
-import mcp_types as types
-from mcp.shared.exceptions import MCPError
-from pydantic import ValidationError
 
 from sandbar.access import Caller
 from sandbar.database import Database
-from sandbar.errors import Forbidden, Incorrect, Problem
+from sandbar.errors import Forbidden, Problem
 from sandbar.mcp import task_words as words
+from sandbar.mcp.client import Connection, declares_forms
 from sandbar.mcp.service import Service
-from sandbar.mcp.talk import ANSWER_S, declares_forms
-from sandbar.mcp.wire import dumped
 from sandbar.verbs import Task
-from sandbar.workflow import Reply
 
-BEGUN = "begun-tasks"  # of a session: the processes that its calls have begun
-SESSION_TASKS = "session-tasks"  # of a session: what runs as long as it lives
-_ASKING = "asking"  # of a session: what it is being asked just now
-_ABOUT_TO_ASK = "about-to-ask"  # of a session: processes of which it will be asked in a moment
 _BEGUN_MAX = 10_000
 _OWN_MOVE_S = 1.0  # for clients that open `tasks/result` when they see that something is asked
 
 
-def can_be_asked(connection: Any) -> bool:
+def can_be_asked(connection: Connection) -> bool:
     """Whether the client has said that it answers questions."""
-    return declares_forms(connection.client_capabilities)
+    return declares_forms(connection.capabilities)
 
 
 def questions_for(service: Service, caller: Caller, task: Task) -> list[str]:
@@ -47,46 +37,43 @@ def questions_for(service: Service, caller: Caller, task: Task) -> list[str]:
     return [key for key in task.input if not service.left_open.holds(caller, task.process_id, key)]
 
 
-def next_question(connection: Any, process_id: int, keys: Iterable[str]) -> str | None:
+def next_question(connection: Connection, process_id: int, keys: Iterable[str]) -> str | None:
     """The first of these that this session is not being asked already."""
-    asking: set[tuple[int, str]] = connection.state.setdefault(_ASKING, set())
-    return next((key for key in keys if (process_id, key) not in asking), None)
+    return next((key for key in keys if (process_id, key) not in connection.asking), None)
 
 
 @contextmanager
-def being_asked(connection: Any, process_id: int, key: str) -> Iterator[None]:
+def being_asked(connection: Connection, process_id: int, key: str) -> Iterator[None]:
     """Meanwhile the same is not asked twice in this session."""
-    asking: set[tuple[int, str]] = connection.state.setdefault(_ASKING, set())
-    asking.add((process_id, key))
+    connection.asking.add((process_id, key))
     try:
         yield
     finally:
-        asking.discard((process_id, key))
+        connection.asking.discard((process_id, key))
 
 
-def note_begun(connection: Any, process_id: int) -> None:
+def note_begun(connection: Connection, process_id: int) -> None:
     """This session has begun a process, or follows it: it is asked what that asks."""
-    begun: set[int] | None = connection.state.get(BEGUN)
-    if begun is not None and len(begun) < _BEGUN_MAX:
-        begun.add(process_id)
+    if len(connection.begun) < _BEGUN_MAX:
+        connection.begun.add(process_id)
 
 
-def ask_follower(service: Service, connection: Any, caller: Caller, task: Task) -> None:
+def ask_follower(service: Service, connection: Connection, caller: Caller, task: Task) -> None:
     """Ask a session that looks at a task what the task asks, on the session's own stream."""
-    tasks: anyio.abc.TaskGroup | None = connection.state.get(SESSION_TASKS)
+    tasks = connection.tasks
     keys = questions_for(service, caller, task)
-    if tasks is None or not keys or not service.sessions.is_listening(connection.session_id):
+    if tasks is None or not keys or not service.sessions.is_listening(connection.id):
         return
     note_begun(connection, task.process_id)
     tasks.start_soon(ask_session, service, connection, caller, task)
 
 
-async def ask_session(service: Service, connection: Any, caller: Caller, task: Task) -> None:
+async def ask_session(service: Service, connection: Connection, caller: Caller, task: Task) -> None:
     """Ask on the stream of a session what a task that it has begun wants to know.
 
     Whatever goes wrong, the task goes on waiting, and its client can see that it does.
     """
-    about: set[int] = connection.state.setdefault(_ABOUT_TO_ASK, set())
+    about = connection.about_to_ask
     if not can_be_asked(connection) or task.process_id in about:
         return
     about.add(task.process_id)
@@ -94,7 +81,7 @@ async def ask_session(service: Service, connection: Any, caller: Caller, task: T
         await anyio.sleep(_OWN_MOVE_S)
     finally:
         about.discard(task.process_id)
-    if task.process_id not in connection.state[BEGUN]:
+    if task.process_id not in connection.begun:
         return
     database = service.database(caller)
 
@@ -116,35 +103,26 @@ async def ask_session(service: Service, connection: Any, caller: Caller, task: T
             with being_asked(connection, now.process_id, key):
                 reply = await _asked(connection, now, key)
                 await service.runner.run(caller, tell({key: reply}))
-    except (Problem, MCPError, TimeoutError, ValidationError):
+    except Problem:
         if key is not None:  # `tasks/result` asks again
             service.left_open.note(caller, task.process_id, key)
 
 
-async def _asked(connection: Any, task: Task, key: str) -> dict[str, Any]:
+async def _asked(connection: Connection, task: Task, key: str) -> dict[str, Any]:
     question = task.input[key]
     params = words.elicitation(question.message, question.schema)
-    request = types.ElicitRequest.model_validate(
-        {"method": "elicitation/create", "params": {**params, "_meta": words.related(task)}}
-    )
-    with anyio.fail_after(ANSWER_S):
-        return dumped(await connection.send_request(request))
+    return await connection.ask("elicitation/create", {**params, "_meta": words.related(task)})
 
 
 def answer(database: Database, caller: Caller, handle: str, given: dict[str, Any]) -> None:
     """Tell a task what it asked; keys that it did not ask are ignored."""
     task = database.tasks(caller).find(handle)
     must_write(caller)
-    replies = replies_in(given, task.input)
+    replies = words.replies_in(given, task.input)
     if replies:
         database.workflows.answer(
             task.process_id, replies, principal=caller.principal, roles=caller.roles
         )
-
-
-def replies_in(given: Mapping[str, Any], asked: Container[str]) -> dict[str, Reply]:
-    """What a client answers to what was asked; the rest is ignored."""
-    return {key: _reply(reply) for key, reply in given.items() if key in asked}
 
 
 def must_write(caller: Caller) -> None:
@@ -155,15 +133,3 @@ def must_write(caller: Caller) -> None:
             f"a {caller.role} may not cancel or answer tasks",
             hint="it takes write access; ask an admin for another role",
         )
-
-
-def _reply(given: Any) -> Reply:
-    action = given.get("action") if isinstance(given, dict) else None
-    content = given.get("content") if isinstance(given, dict) else None
-    if action not in ("accept", "decline", "cancel") or not isinstance(content, dict | None):
-        raise Incorrect(
-            "request.params",
-            "an answer is an object of action and content",
-            hint='for example {"action": "accept", "content": {"name": "Ada"}}',
-        )
-    return Reply(action, content or {})

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sandbar.edge.streams import Stream
 from sandbar.errors import NotFound
 from sandbar.mcp import task_words as words
+from sandbar.mcp.notices import Notice
 from sandbar.mcp.service import Service
-from sandbar.mcp.streams import Notice, Stream
 from sandbar.verbs import Task
 
 STATUS = "notifications/tasks/status"

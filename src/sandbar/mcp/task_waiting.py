@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sandbar.access import Caller
-from sandbar.mcp.streams import Stream
+from sandbar.edge.streams import Stream
 
 _TASK = "task"
 

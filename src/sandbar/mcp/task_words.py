@@ -6,20 +6,22 @@ the seeds' own (`task-id`, `pending`, `running`, `complete`, `kind`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
-from mcp.shared.exceptions import MCPError
+import msgspec
 
-from sandbar.mcp.wire import INTERNAL_ERROR, json_encode
+from sandbar.errors import Incorrect
+from sandbar.mcp.wire import INTERNAL_ERROR, RefusedError, json_encode
 from sandbar.verbs import Task
-from sandbar.workflow import CALL, Question
+from sandbar.workflow import CALL, Question, Reply
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 RELATED = "io.modelcontextprotocol/related-task"
 POLL_MS = 500
 _BESIDE = "sandbar/process"
 _MESSAGE_CHARACTERS = 200
+_TASK_ID = b'"task-id"'
 
 _Shown = dict[str, Any]
 
@@ -181,9 +183,9 @@ def elicitation(message: str, schema: _Shown) -> _Shown:
     return {"mode": "form", "message": message, "requestedSchema": schema}
 
 
-def raised(error: _Shown) -> MCPError:
+def raised(error: _Shown) -> RefusedError:
     """The error that a task ended with."""
-    return MCPError(error["code"], error["message"], error["data"])
+    return RefusedError(error["code"], error["message"], error["data"])
 
 
 # --- the seeds' words ------------------------------------------------------------------------
@@ -192,6 +194,8 @@ def raised(error: _Shown) -> MCPError:
 def seed_envelope(result: _Shown) -> _Shown:
     """What a result that shows a task says besides: at its top, and in the payload."""
     shown = result.get("structuredContent")
+    if type(shown) is msgspec.Raw and _TASK_ID in bytes(shown):
+        shown = msgspec.json.decode(shown)
     if not isinstance(shown, dict) or "task-id" not in shown:
         return {}
     envelope: _Shown = {"taskId": shown["task-id"], "task-id": shown["task-id"]}
@@ -237,3 +241,23 @@ def _seed_text(task: Task) -> str:
     if task.kind == "cancel":
         return f"Task cancelled. Workflow state: :{task.state}"
     return f"Task in state: :{task.state}\nProcess data: {json_encode(task.data).decode()}"
+
+
+# --- what is answered ------------------------------------------------------------------------
+
+
+def replies_in(given: Mapping[str, Any], asked: Container[str]) -> dict[str, Reply]:
+    """What a client answers to what was asked; the rest is ignored."""
+    return {key: _reply(reply) for key, reply in given.items() if key in asked}
+
+
+def _reply(given: Any) -> Reply:
+    action = given.get("action") if isinstance(given, dict) else None
+    content = given.get("content") if isinstance(given, dict) else None
+    if action not in ("accept", "decline", "cancel") or not isinstance(content, dict | None):
+        raise Incorrect(
+            "request.params",
+            "an answer is an object of action and content",
+            hint='for example {"action": "accept", "content": {"name": "Ada"}}',
+        )
+    return Reply(action, content or {})

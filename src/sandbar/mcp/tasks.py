@@ -9,15 +9,13 @@ from collections import Counter
 from typing import Any
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
-from mcp.shared.exceptions import MCPError
-from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 
 from sandbar.errors import Conflict, Forbidden, Incorrect, TooMany, Unavailable
 from sandbar.mcp import task_words as words
-from sandbar.mcp.exchange import Exchange, exchange_of
-from sandbar.mcp.service import Service, connection_of
-from sandbar.mcp.talk import ask_client, can_ask
+from sandbar.mcp.client import Client
+from sandbar.mcp.exchange import Exchange
+from sandbar.mcp.service import Service
+from sandbar.mcp.table import Method, Params, Result
 from sandbar.mcp.task_asking import (
     answer,
     ask_follower,
@@ -28,10 +26,10 @@ from sandbar.mcp.task_asking import (
 )
 from sandbar.mcp.task_waiting import TaskStream
 from sandbar.mcp.wire import (
-    HEADER_MISMATCH,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
+    RefusedError,
     complete,
     is_modern,
     knows_tasks,
@@ -47,8 +45,6 @@ _LOOK_AGAIN_S = 2.0  # in case that news of the end did not reach us
 _HANDLE_CHARACTERS_MAX = 200
 _SPELLINGS = ("taskId", "task-id", "task_id")
 
-Ctx = ServerRequestContext[Any, Any]
-
 
 class TaskMethods:
     """The methods of tasks, of every revision."""
@@ -56,27 +52,35 @@ class TaskMethods:
     def __init__(self, service: Service) -> None:
         self._service = service
 
+    def methods(self) -> dict[str, Method]:
+        """What the protocol calls them by."""
+        return {
+            "tasks/get": Method(types.RequestParams, self.get),
+            "tasks/result": Method(types.RequestParams, self.result),
+            "tasks/update": Method(types.RequestParams, self.update),
+            "tasks/cancel": Method(types.RequestParams, self.cancel),
+            "tasks/list": Method(types.PaginatedRequestParams, self.list_tasks),
+        }
+
     # --- methods -----------------------------------------------------------------------------
 
-    async def get(self, ctx: Ctx, params: types.RequestParams) -> dict[str, Any]:
+    async def get(self, exchange: Exchange, params: Params) -> Result:
         """How a task stands."""
-        del params
-        exchange = self._gate(ctx)
-        handle, spelling = _handle(ctx, "tasks/get")
+        _admit(exchange, "tasks/get")
+        handle, spelling = _handle(params, "tasks/get")
         task = await self._find(exchange, handle)
         if is_modern(exchange.version):
             seen = {**words.detailed_2026(task), "_meta": words.seen_beside(task)}
             return complete(exchange.version, seen)
         if exchange.road == "bare":
             return words.seed_task(task, asked_by=spelling)
-        ask_follower(self._service, connection_of(ctx), exchange.caller, task)
+        ask_follower(self._service, exchange.client.connection, exchange.caller, task)
         return {**words.task_2025(task), "_meta": words.seen_beside(task)}
 
-    async def cancel(self, ctx: Ctx, params: types.RequestParams) -> dict[str, Any]:
+    async def cancel(self, exchange: Exchange, params: Params) -> Result:
         """End a task. The extension only acknowledges; before, a refusal is an error."""
-        del params
-        exchange = self._gate(ctx)
-        handle, spelling = _handle(ctx, "tasks/cancel")
+        _admit(exchange, "tasks/cancel")
+        handle, spelling = _handle(params, "tasks/cancel")
         try:
             task = await self._service.read(exchange, lambda: self._cancel(exchange, handle))
         except Conflict as refusal:
@@ -108,10 +112,10 @@ class TaskMethods:
         )
         return tasks.shown(ended)
 
-    async def list_tasks(self, ctx: Ctx, params: types.PaginatedRequestParams) -> dict[str, Any]:
+    async def list_tasks(self, exchange: Exchange, params: Params) -> Result:
         """The caller's tasks, newest first; the extension has no such list."""
-        _refuse_modern(ctx)
-        exchange = self._gate(ctx)
+        _refuse_modern(exchange)
+        _admit(exchange, "tasks/list")
 
         def look() -> tuple[list[Task], str | None]:
             tasks = _tasks(exchange)
@@ -119,7 +123,7 @@ class TaskMethods:
                 started_by=exchange.caller.principal,
                 is_all=True,
                 limit=PAGE_TASKS,
-                cursor=params.cursor,
+                cursor=params.get("cursor"),
             )
             return [tasks.shown(view) for view in views if tasks.reaches(view)], cursor
 
@@ -129,28 +133,26 @@ class TaskMethods:
             page["nextCursor"] = cursor
         return page
 
-    async def result(self, ctx: Ctx, params: types.RequestParams) -> dict[str, Any]:
+    async def result(self, exchange: Exchange, params: Params) -> Result:
         """Wait for the end of a task, asking what it asks, and answer what its call would have."""
-        del params
-        _refuse_modern(ctx)
-        exchange = self._gate(ctx)
-        handle, _ = _handle(ctx, "tasks/result")
-        task = await self._until_done(ctx, exchange, handle)
+        _refuse_modern(exchange)
+        _admit(exchange, "tasks/result")
+        handle, _ = _handle(params, "tasks/result")
+        task = await self._until_done(exchange, handle)
         error = words.error_of(task)
         if error is not None:
             raise words.raised(error)
         return {**words.result_of(task), "_meta": words.related(task)}
 
-    async def update(self, ctx: Ctx, params: types.RequestParams) -> dict[str, Any]:
+    async def update(self, exchange: Exchange, params: Params) -> Result:
         """What the client answers to the questions of a task; unknown keys are ignored."""
-        del params
-        exchange = self._gate(ctx)
+        _admit(exchange, "tasks/update")
         if not is_modern(exchange.version):
             raise _no_method("tasks/update")
-        handle, _ = _handle(ctx, "tasks/update")
-        given = (ctx.params or {}).get("inputResponses")
+        handle, _ = _handle(params, "tasks/update")
+        given = params.get("inputResponses")
         if not isinstance(given, dict):
-            raise MCPError(
+            raise RefusedError(
                 INVALID_PARAMS,
                 "inputResponses is an object of key to answer",
                 {"code": "request.params", "hint": "tasks/get shows the keys"},
@@ -160,17 +162,6 @@ class TaskMethods:
 
     # --- inside ------------------------------------------------------------------------------
 
-    def _gate(self, ctx: Ctx) -> Exchange:
-        """Who asks; since 2026-07-28 only who has declared the extension may."""
-        exchange = exchange_of(ctx, self._service)
-        if is_modern(exchange.version):
-            if not declares_tasks(ctx):
-                raise missing_extension()
-            _check_name(ctx)
-        elif not knows_tasks(exchange.version):
-            raise _no_method(ctx.method)
-        return exchange
-
     async def _find(self, exchange: Exchange, handle: str) -> Task:
         def look() -> Task:
             tasks = _tasks(exchange)
@@ -178,11 +169,11 @@ class TaskMethods:
 
         return await self._service.read(exchange, look)
 
-    async def _until_done(self, ctx: Ctx, exchange: Exchange, handle: str) -> Task:
+    async def _until_done(self, exchange: Exchange, handle: str) -> Task:
         task = await self._find(exchange, handle)
         stream = TaskStream(exchange.caller, task.process_id)
-        connection = connection_of(ctx)
-        is_asking = can_ask(ctx) and can_be_asked(connection)
+        connection = exchange.client.connection
+        is_asking = exchange.client.can_ask and can_be_asked(connection)
         tries: Counter[str] = Counter()
         problem = await self._service.streams.open(stream)
         if problem is not None:
@@ -198,19 +189,19 @@ class TaskMethods:
                 if key is not None and tries[key] < _TRIES:
                     tries[key] += 1
                     with being_asked(connection, task.process_id, key):
-                        is_final = await self._ask(ctx, exchange, task, key)
+                        is_final = await self._ask(exchange, task, key)
                     tries[key] += _TRIES if is_final else 0
                 elif await stream.due(_LOOK_AGAIN_S) is None:
                     raise _no_longer()
         finally:
             self._service.streams.close(stream)
 
-    async def _ask(self, ctx: Ctx, exchange: Exchange, task: Task, key: str) -> bool:
+    async def _ask(self, exchange: Exchange, task: Task, key: str) -> bool:
         """Ask the client; False if its answer does not fit, so that it may be asked again."""
         question = task.input[key]
         params = words.elicitation(question.message, question.schema)
-        reply = await ask_client(
-            ctx, "elicitation/create", {**params, "_meta": words.related(task)}
+        reply = await exchange.client.ask(
+            "elicitation/create", {**params, "_meta": words.related(task)}
         )
         try:
             await self._answer(exchange, task.task_id, {key: reply})
@@ -235,16 +226,15 @@ def too_many_waiting() -> TooMany:
     )
 
 
-def declares_tasks(ctx: Ctx) -> bool:
+def declares_tasks(client: Client) -> bool:
     """Whether the client of this request speaks the extension."""
-    wanted = types.ClientCapabilities(extensions={words.EXTENSION: {}})
-    return bool(ctx.session.check_client_capability(wanted))
+    return client.declares(words.EXTENSION)
 
 
-def missing_extension() -> MCPError:
+def missing_extension() -> RefusedError:
     """The refusal of whoever has not declared the extension."""
     needed: dict[str, Any] = {"extensions": {words.EXTENSION: {}}}
-    return MCPError(
+    return RefusedError(
         MISSING_CAPABILITY,
         "Missing required client capability",
         {
@@ -259,9 +249,8 @@ def _tasks(exchange: Exchange) -> Tasks:
     return exchange.database.tasks(exchange.caller)
 
 
-def _handle(ctx: Ctx, method: str) -> tuple[str, str]:
+def _handle(given: Params, method: str) -> tuple[str, str]:
     """The handle that the request names, and how it spells the parameter."""
-    given = ctx.params or {}
     for spelling in _SPELLINGS:
         if spelling in given:
             handle = given[spelling]
@@ -270,31 +259,29 @@ def _handle(ctx: Ctx, method: str) -> tuple[str, str]:
             if not isinstance(handle, str) or len(handle) > _HANDLE_CHARACTERS_MAX:
                 raise unknown_task(handle)
             return handle, spelling
-    raise MCPError(
+    raise RefusedError(
         INVALID_PARAMS,
         f"{method} requires :taskId parameter",
         {"code": "request.params", "hint": "give the handle that starting the task answered"},
     )
 
 
-def _check_name(ctx: Ctx) -> None:
-    """The header that repeats the task's id must be right; some clients leave it out."""
-    header = None if ctx.request is None else ctx.request.headers.get(MCP_NAME_HEADER)
-    if header is not None and decode_header_value(header) != (ctx.params or {}).get("taskId"):
-        raise MCPError(
-            HEADER_MISMATCH,
-            "Mcp-Name does not match params.taskId",
-            {"code": "request.header-mismatch", "hint": "send the same in both, or no header"},
-        )
+def _admit(exchange: Exchange, method: str) -> None:
+    """Since 2026-07-28 only for clients that have declared the extension."""
+    if is_modern(exchange.version):
+        if not declares_tasks(exchange.client):
+            raise missing_extension()
+    elif not knows_tasks(exchange.version):
+        raise _no_method(method)
 
 
-def _refuse_modern(ctx: Ctx) -> None:
-    if is_modern(ctx.protocol_version):
+def _refuse_modern(exchange: Exchange) -> None:
+    if is_modern(exchange.version):
         raise _no_method("this method")
 
 
-def _no_method(method: str) -> MCPError:
-    return MCPError(
+def _no_method(method: str) -> RefusedError:
+    return RefusedError(
         METHOD_NOT_FOUND,
         "Method not found",
         {"code": "method.unknown", "hint": f"{method} is not of this revision"},

@@ -13,6 +13,7 @@ from sandbar.database import Database
 from sandbar.mcp.exchange import Listing, Spelling
 from sandbar.model import Introspection
 from sandbar.verbs import (
+    CLASS_TOOLS,
     ClassTool,
     Verb,
     class_arguments,
@@ -26,7 +27,6 @@ CLASSES_IN_ENUM = 40
 _CLASS_EXAMPLES = 5
 _ENUM_CHARACTERS = 1000
 _EXAMPLE_CHARACTERS = 60
-_CLASS_TOOLS = "entity.create"  # what the tool of a class is another spelling of
 _SYSTEM = ("dt/", "db/", "db.type/", "auth/", "pack/", "prompt/", "workflow/")
 
 Tool = dict[str, Any]
@@ -65,7 +65,7 @@ class ToolLists:
             verbs = [verb for verb in verbs if verb.is_core]
         if listing != "all":
             verbs = [verb for verb in verbs if not verb.is_housekeeping]
-        db = self.database.guarded(caller, self.database.offer.catalogue.find(_CLASS_TOOLS))
+        db = self.database.guarded(caller, CLASS_TOOLS)
         known = _known_classes(schema, db)
         tools = [] if listing == "classes" else [_tool(v, listing, spelling, known) for v in verbs]
         if listing in ("classes", "all") and db.may_create:

@@ -6,25 +6,25 @@ from typing import Any
 
 import mcp_types as types
 import msgspec
-from mcp.server.context import ServerRequestContext
-from mcp.shared.exceptions import MCPError
 
 from sandbar.database import Offer
 from sandbar.errors import Fault, NotFound, Problem
 from sandbar.mcp.call_asking import CallAsking
+from sandbar.mcp.client import progress_token
 from sandbar.mcp.cursors import read_cursor, write_cursor
-from sandbar.mcp.exchange import Exchange, exchange_of
-from sandbar.mcp.service import Service, connection_of
-from sandbar.mcp.subscriptions import TOKENS
+from sandbar.mcp.exchange import Exchange
+from sandbar.mcp.service import Service
+from sandbar.mcp.table import Method, Params, Result
 from sandbar.mcp.talk import Talk, asked
 from sandbar.mcp.task_asking import note_begun
-from sandbar.mcp.task_words import task_2025, task_2026
-from sandbar.mcp.tasks import declares_tasks, missing_extension
+from sandbar.mcp.task_words import EXTENSION, task_2025, task_2026
+from sandbar.mcp.tasks import missing_extension
 from sandbar.mcp.tool_lists import ToolLists
 from sandbar.mcp.wire import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
+    RefusedError,
     complete,
     explained,
     is_modern,
@@ -34,10 +34,10 @@ from sandbar.mcp.wire import (
 )
 from sandbar.verbs import (
     Content,
-    InputRequired,
+    NeedsInput,
     Started,
     Verb,
-    base_catalogue,
+    Verbatim,
     input_schema,
     is_class_tool_name,
 )
@@ -48,12 +48,11 @@ _NEEDS_TASK = {"code": "method.unknown", "hint": "call it with `task`"}
 _NO_TASK = {"code": "method.unknown", "hint": "call it without `task`"}
 
 
-def is_point_read(name: object, arguments: object) -> bool:
+def is_point_read(verb: Verb | None, arguments: object) -> bool:
     """Whether this call takes microseconds on SQLite, so that it may run on the event loop.
 
     Only of an entity as it is now: the past may need a schema of then, which takes a while.
     """
-    verb = base_catalogue().find(name) if isinstance(name, str) else None
     if verb is None or not verb.is_point_read:
         return False
     if not isinstance(arguments, dict) or len(arguments) != 1:
@@ -73,6 +72,13 @@ class Tools:
         self._known_packs: set[str] = set()
         self._learn(service.database(service.local_caller).offer)
 
+    def methods(self) -> dict[str, Method]:
+        """What the protocol calls them by."""
+        return {
+            "tools/list": Method(types.PaginatedRequestParams, self.list_tools),
+            "tools/call": Method(types.CallToolRequestParams, self.call_tool),
+        }
+
     # --- listing -----------------------------------------------------------------------------
 
     def listed(self, exchange: Exchange) -> list[dict[str, Any]]:
@@ -87,14 +93,11 @@ class Tools:
         tools = lists.tools(exchange.caller, "default", exchange.spelling)
         return [tool for tool in tools if tool["name"] in self._only]
 
-    async def list_tools(
-        self, ctx: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams
-    ) -> dict[str, Any]:
+    async def list_tools(self, exchange: Exchange, params: Params) -> Result:
         """One page of the tools that the caller may call."""
-        exchange = exchange_of(ctx, self._service)
         start = 0
-        if params.cursor is not None:
-            start = read_cursor(params.cursor, "tools", int)[0]
+        if params.get("cursor") is not None:
+            start = read_cursor(params["cursor"], "tools", int)[0]
         tools = await self._service.read(exchange, lambda: self.listed(exchange))
         end = start + PAGE_TOOLS
         page: dict[str, Any] = {"tools": _fit_to(exchange.version, tools[start:end])}
@@ -117,27 +120,26 @@ class Tools:
 
     # --- calling -----------------------------------------------------------------------------
 
-    async def call_tool(
-        self, ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
-    ) -> dict[str, Any]:
+    async def call_tool(self, exchange: Exchange, params: Params) -> Result:
         """Run a tool; whatever a model can mend comes back as a result, not as an error."""
-        exchange = exchange_of(ctx, self._service)
-        arguments = params.arguments or {}
+        name, arguments = params["name"], params.get("arguments") or {}
         try:
-            self._refuse_others(params.name)
-            if not (self._service.reads_inline and is_point_read(params.name, arguments)):
-                begun = await self._begun(ctx, exchange, params.name, arguments)
+            self._refuse_others(name)
+            if self._service.reads_inline and is_point_read(exchange.verb, arguments):
+                result = exchange.database.perform(exchange.call(name, arguments))
+            else:
+                begun = await self._begun(exchange, name, arguments)
                 if begun is not None:
                     return begun
-            result = await self._asking.resumed(exchange, params)
-            if result is None:
-                result = await self._run(ctx, exchange, params, arguments)
-                task = await self._task_of(ctx, exchange, result)
-                if task is not None:
-                    return task
-                result = await self._asking.asked(ctx, exchange, params.name, result)
+                result = await self._asking.resumed(exchange, params)
+                if result is None:
+                    result = await self._run(exchange, params, arguments)
+                    task = await self._task_of(exchange, result)
+                    if task is not None:
+                        return task
+                    result = await self._asking.asked(exchange, result)
         except Problem as problem:
-            return self._failure(exchange, problem, params.name)
+            return self._failure(exchange, problem, name)
         if isinstance(result, Content) and result.is_error and exchange.record is not None:
             exchange.record.fail(SAID_SO)
         return complete(exchange.version, shown(result, is_modern(exchange.version)))
@@ -145,21 +147,17 @@ class Tools:
     # --- tasks -------------------------------------------------------------------------------
 
     async def _begun(
-        self,
-        ctx: ServerRequestContext[Any, Any],
-        exchange: Exchange,
-        name: str,
-        arguments: dict[str, Any],
-    ) -> dict[str, Any] | None:
+        self, exchange: Exchange, name: str, arguments: dict[str, Any]
+    ) -> Result | None:
         """The task that a long call becomes for a client of the extension; None for all others."""
         verb = await self._verb(exchange, name)
         if verb is None or not (verb.is_long or verb.needs_task):
             return None
         if not is_modern(exchange.version):
             if verb.needs_task and knows_tasks(exchange.version):
-                raise MCPError(METHOD_NOT_FOUND, "Task augmentation required", _NEEDS_TASK)
+                raise RefusedError(METHOD_NOT_FOUND, "Task augmentation required", _NEEDS_TASK)
             return None
-        if not self._may_be_task(ctx):
+        if not self._may_be_task(exchange):
             if verb.needs_task:
                 raise missing_extension()
             return None
@@ -168,64 +166,60 @@ class Tools:
         started = await self._later(exchange, name, arguments)
         return {"resultType": "task", **task_2026(started)}
 
-    async def call_as_task(
-        self, ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
-    ) -> dict[str, Any]:
+    async def call_as_task(self, exchange: Exchange, params: Params) -> Result:
         """A call that its client wants to be a task (2025-11-25)."""
-        exchange = exchange_of(ctx, self._service)
-        arguments = params.arguments or {}
-        verb = await self._verb(exchange, params.name)
+        name, arguments = params["name"], params.get("arguments") or {}
+        verb = await self._verb(exchange, name)
         is_unfit = verb is not None and not (verb.is_long or verb.starts_task)
-        if is_unfit or is_class_tool_name(params.name):
-            raise MCPError(METHOD_NOT_FOUND, "Tool does not support task augmentation", _NO_TASK)
+        if is_unfit or is_class_tool_name(name):
+            raise RefusedError(
+                METHOD_NOT_FOUND, "Tool does not support task augmentation", _NO_TASK
+            )
         try:
             if verb is not None and verb.is_long:
-                started = await self._later(exchange, params.name, arguments)
+                started = await self._later(exchange, name, arguments)
             else:
-                started = await self._run(ctx, exchange, params, arguments)
+                started = await self._run(exchange, params, arguments)
         except Problem as problem:
             if problem.code == "verb.unknown":
-                raise self._unknown_tool(exchange, problem, params.name) from problem
+                raise self._unknown_tool(exchange, problem, name) from problem
             raise
-        assert isinstance(started, Started), f"{params.name} says that it starts tasks"
-        state, token = connection_of(ctx).state, (ctx.meta or {}).get("progress_token")
-        note_begun(connection_of(ctx), started.process_id)
-        if token is not None and TOKENS in state:
-            state[TOKENS][started.process_id] = token
+        assert isinstance(started, Started), f"{name} says that it starts tasks"
+        connection, token = exchange.client.connection, progress_token(params)
+        note_begun(connection, started.process_id)
+        if token is not None and connection.is_lasting:
+            connection.progress_tokens[started.process_id] = token
         return {"task": task_2025(started)}
 
     def _refuse_others(self, name: str) -> None:
         if self._only is not None and name not in self._only:
             raise NotFound("verb.unknown", f"there is no tool {name[:100]}", data={"available": []})
 
-    def _may_be_task(self, ctx: ServerRequestContext[Any, Any]) -> bool:
+    def _may_be_task(self, exchange: Exchange) -> bool:
         """Whether the client knows tasks, and could ask for them where it called the tool."""
-        return self._only is None and declares_tasks(ctx)
+        return self._only is None and exchange.client.declares(EXTENSION)
 
     async def _later(self, exchange: Exchange, name: str, arguments: dict[str, Any]) -> Started:
-        return await self._service.read(
-            exchange,
-            lambda: exchange.database.call_later(exchange.caller, name, arguments, exchange.note),
+        call = exchange.call(name, arguments, is_later=True)
+        started: Started = await self._service.read(
+            exchange, lambda: exchange.database.perform(call)
         )
+        return started
 
     async def _verb(self, exchange: Exchange, name: str) -> Verb | None:
-        verb = base_catalogue().find(name)
-        if verb is not None or is_class_tool_name(name):
-            return verb
-        return await self._service.read(
-            exchange, lambda: exchange.database.offer.catalogue.find(name)
-        )
+        if exchange.verb is not None or is_class_tool_name(name):
+            return exchange.verb
+        catalogue = exchange.database.catalogue
+        return await self._service.read(exchange, lambda: catalogue.find(name))
 
-    async def _task_of(
-        self, ctx: ServerRequestContext[Any, Any], exchange: Exchange, result: Any
-    ) -> dict[str, Any] | None:
+    async def _task_of(self, exchange: Exchange, result: Any) -> Result | None:
         """The task that has begun just now, for who knows tasks, if it waits for no one else."""
         if not isinstance(result, Started):
             return None
         if not is_modern(exchange.version):
-            note_begun(connection_of(ctx), result.process_id)
+            note_begun(exchange.client.connection, result.process_id)
             return None
-        if not self._may_be_task(ctx):
+        if not self._may_be_task(exchange):
             return None
         tasks = exchange.database.tasks(exchange.caller)
         is_task = bool(result.input) and result.may_answer
@@ -233,32 +227,9 @@ class Tools:
             return {"resultType": "task", **task_2026(result)}
         return None
 
-    async def _run(
-        self,
-        ctx: ServerRequestContext[Any, Any],
-        exchange: Exchange,
-        params: types.CallToolRequestParams,
-        arguments: dict[str, Any],
-    ) -> Any:
-        if self._service.reads_inline and is_point_read(params.name, arguments):
-            return self._call(exchange, params.name, arguments, None)
-        talk = Talk(ctx, params, self._service.log_level(ctx))
-        return await self._service.read(
-            exchange, lambda: self._call(exchange, params.name, arguments, talk)
-        )
-
-    def _call(
-        self, exchange: Exchange, name: str, arguments: dict[str, Any], talk: Talk | None
-    ) -> Any:
-        return exchange.database.call_as(
-            exchange.caller,
-            name,
-            arguments,
-            surface="mcp",
-            request_id=exchange.request_id,
-            conversation=talk,
-            note=exchange.note,
-        )
+    async def _run(self, exchange: Exchange, params: Params, arguments: dict[str, Any]) -> Any:
+        call = exchange.call(params["name"], arguments, Talk(exchange, params))
+        return await self._service.read(exchange, lambda: exchange.database.perform(call))
 
     def _failure(self, exchange: Exchange, problem: Problem, name: str) -> dict[str, Any]:
         if exchange.record is not None:
@@ -268,10 +239,10 @@ class Tools:
         if isinstance(problem, Fault):
             raise protocol_error(problem, exchange.version, exchange.request_id)
         if problem.code == "client.capability-missing" and is_modern(exchange.version):
-            raise MCPError(MISSING_CAPABILITY, problem.message, problem.data)
+            raise RefusedError(MISSING_CAPABILITY, problem.message, problem.data)
         return complete(exchange.version, failure(problem))
 
-    def _unknown_tool(self, exchange: Exchange, problem: Problem, name: str) -> MCPError:
+    def _unknown_tool(self, exchange: Exchange, problem: Problem, name: str) -> RefusedError:
         """The seeds promise the list of tools; a name is shown as far as it is short."""
         verbs = [_spelled(each, exchange) for each in problem.data["available"]]
         verbs = verbs if self._only is None else sorted(self._only)
@@ -281,7 +252,7 @@ class Tools:
             data["hint"] = problem.hint.replace("data.available", "data.available-tools")
         if exchange.request_id is not None:
             data["request-id"] = exchange.request_id
-        return MCPError(INVALID_PARAMS, f"Unknown tool: {name[:100]}", data)
+        return RefusedError(INVALID_PARAMS, f"Unknown tool: {name[:100]}", data)
 
 
 def _fit_to(version: str, tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -298,7 +269,7 @@ def _fit_to(version: str, tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _spelled(name: str, exchange: Exchange) -> str:
     """A verb's name as this client sees it; those of packs have one spelling only."""
-    verb = base_catalogue().find(name)
+    verb = exchange.database.catalogue.at_hand(name)
     if verb is None:
         return name
     return verb.dotted if exchange.spelling == "seed" else verb.portable
@@ -313,29 +284,31 @@ def _schemas_with_headers(offer: Offer) -> dict[str, dict[str, Any]]:
     }
 
 
-def failure(problem: Problem) -> dict[str, Any]:
+def failure(problem: Problem) -> Result:
     """What a model can mend, as a result."""
-    payload = explained(problem)
-    return {
-        "content": [{"type": "text", "text": json_encode(payload).decode()}],
-        "structuredContent": payload,
-        "isError": True,
-    }
+    text = json_encode(explained(problem))
+    return {**_told(text), "isError": True}
 
 
-def shown(result: Any, modern: bool) -> dict[str, Any]:
+def shown(result: Any, modern: bool) -> Result:
     """A verb's result in the protocol's form: the same JSON as text and as structure."""
-    if isinstance(result, InputRequired):
+    if isinstance(result, Verbatim):
+        return result.value
+    if isinstance(result, NeedsInput):
         return asked(result)
     if isinstance(result, Content):
-        answer: dict[str, Any] = {"content": result.blocks}
+        answer: Result = {"content": result.blocks}
         if result.structured is not None and (modern or isinstance(result.structured, dict)):
             answer["structuredContent"] = result.structured
         if result.is_error:
             answer["isError"] = True
         return answer
-    text = json_encode(result)
+    return _told(json_encode(result))
+
+
+def _told(text: bytes) -> Result:
+    """JSON as text and as structure, encoded once."""
     return {
         "content": [{"type": "text", "text": text.decode()}],
-        "structuredContent": msgspec.json.decode(text),
+        "structuredContent": msgspec.Raw(text),
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from mcp.shared.exceptions import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
@@ -49,8 +48,8 @@ _CODES: tuple[tuple[type[Problem], int, int], ...] = (
     (Fault, INTERNAL_ERROR, INTERNAL_ERROR),
 )
 
-# What the SDK refuses by itself, in our words.
-_SDK_ERRORS = {
+# What the protocol itself refuses, in our words.
+_PROTOCOL_ERRORS = {
     METHOD_NOT_FOUND: ("method.unknown", "this method is not of this revision, or not served"),
     INVALID_PARAMS: ("request.params", "look the method up in the protocol's schema"),
     MISSING_CAPABILITY: (
@@ -60,6 +59,22 @@ _SDK_ERRORS = {
 }
 
 json_encode = msgspec.json.Encoder(decimal_format="string").encode
+
+
+class RefusedError(Exception):
+    """A JSON-RPC error: what a method raises that does not answer with a result."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    @property
+    def word(self) -> str:
+        """Our own code of what went wrong, for the audit."""
+        data = self.data if isinstance(self.data, dict) else {}
+        return str(data.get("code", "request.refused"))
 
 
 def is_modern(version: str) -> bool:
@@ -82,14 +97,14 @@ def code_of(problem: Problem, version: str) -> int:
 
 def protocol_error(
     problem: Problem, version: str, request_id: str | None, *, code: int | None = None
-) -> MCPError:
+) -> RefusedError:
     """A problem as a JSON-RPC error; its data says what to try next."""
     data: dict[str, Any] = {**problem.data, "code": problem.code}
     if problem.hint is not None:
         data["hint"] = problem.hint
     if request_id is not None:
         data["request-id"] = request_id
-    return MCPError(code_of(problem, version) if code is None else code, problem.message, data)
+    return RefusedError(code_of(problem, version) if code is None else code, problem.message, data)
 
 
 def dumped(model: BaseModel) -> dict[str, Any]:
@@ -97,25 +112,22 @@ def dumped(model: BaseModel) -> dict[str, Any]:
     return model.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
-def failed(id: int | str | None, error: MCPError) -> dict[str, Any]:
+def failed(id: int | str | None, error: RefusedError) -> dict[str, Any]:
     """A whole response that says what went wrong."""
-    return {"jsonrpc": "2.0", "id": id, "error": dumped(error.error)}
+    shown = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        shown["data"] = error.data
+    return {"jsonrpc": "2.0", "id": id, "error": shown}
 
 
-def completed_error(error: MCPError, request_id: str | None) -> MCPError:
-    """An error of the SDK's own with what all of ours carry: a code, a hint, the request's id."""
+def completed_error(error: RefusedError, request_id: str | None) -> RefusedError:
+    """An error of the protocol with what all of ours carry: a code, a hint, the request's id."""
     given = error.data if isinstance(error.data, dict) else {}
-    code, hint = _SDK_ERRORS.get(error.code, ("request.refused", "see the message"))
+    code, hint = _PROTOCOL_ERRORS.get(error.code, ("request.refused", "see the message"))
     data = {"code": code, "hint": hint, **given}
     if request_id is not None:
         data["request-id"] = request_id
-    return MCPError(error.code, error.message, data)
-
-
-def code_in(error: MCPError) -> str:
-    """Our own word for what went wrong, for the audit."""
-    data = error.data if isinstance(error.data, dict) else {}
-    return str(data.get("code", "request.refused"))
+    return RefusedError(error.code, error.message, data)
 
 
 def explained(problem: Problem) -> dict[str, Any]:

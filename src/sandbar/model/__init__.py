@@ -68,7 +68,17 @@ from sandbar.model.results import (
     Written,
 )
 from sandbar.model.searching import Search
-from sandbar.model.trails import Answer, AuditRow, KeyUses, Note, RunEnd, Seal, Trail, accompanied
+from sandbar.model.trails import (
+    Answer,
+    AuditRow,
+    KeyUses,
+    Note,
+    RunEnd,
+    Seal,
+    Trail,
+    accompanied,
+    accompany,
+)
 from sandbar.model.validity import Invalid, Judged, Walk
 from sandbar.model.values import door_check
 from sandbar.model.values.refusals import shown, typed
@@ -140,6 +150,7 @@ __all__ = [
     "Workspace",
     "Written",
     "accompanied",
+    "accompany",
     "called_now",
     "compile_expression",
     "compile_pattern",

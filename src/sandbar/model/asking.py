@@ -46,7 +46,7 @@ class Askable(ABC):
         limit: int = 20,
         cursor: str | None = None,
         as_of: Moment | None = None,
-        hidden: Collection[Any] = (),
+        hidden_classes: Collection[Any] = (),
     ) -> SearchPage:
-        """The same, written down; instances of `hidden` classes are left out."""
-        return self.look_for(Search(query, class_, limit, cursor, as_of, hidden))
+        """The same, written down; instances of `hidden_classes` are left out."""
+        return self.look_for(Search(query, class_, limit, cursor, as_of, hidden_classes))

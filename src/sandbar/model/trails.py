@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 from sandbar.store.answer import Answer
-from sandbar.store.trail import AuditRow, KeyUses, Note, RunEnd, Seal, Trail, accompanied
+from sandbar.store.trail import AuditRow, KeyUses, Note, RunEnd, Seal, Trail, accompanied, accompany
 
-__all__ = ["Answer", "AuditRow", "KeyUses", "Note", "RunEnd", "Seal", "Trail", "accompanied"]
+__all__ = [
+    "Answer",
+    "AuditRow",
+    "KeyUses",
+    "Note",
+    "RunEnd",
+    "Seal",
+    "Trail",
+    "accompanied",
+    "accompany",
+]

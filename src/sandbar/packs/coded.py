@@ -25,8 +25,8 @@ from sandbar.errors import Conflict, Fault, Problem
 from sandbar.faults import log_fault
 from sandbar.projects import Source, built_in_sources
 from sandbar.verbs.catalogue import PREFIX, Verb
+from sandbar.verbs.content import NeedsInput, Verbatim
 from sandbar.verbs.context import Context
-from sandbar.verbs.conversation import InputRequired
 from sandbar.workflow import Activity, EffectHandler
 
 GROUP = "sandbar.packs"
@@ -107,7 +107,7 @@ class PackEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     expect: str = ""  # what the first tool answers if it is called without arguments
 
 
-PromptHandler = Callable[[Context, Mapping[str, str]], PromptMessages | InputRequired]
+PromptHandler = Callable[[Context, Mapping[str, str]], PromptMessages | NeedsInput | Verbatim]
 
 
 class PackCode(msgspec.Struct, frozen=True):

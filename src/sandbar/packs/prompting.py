@@ -17,8 +17,8 @@ from sandbar.model import Entity, Suggestion, Workspace, called_now
 from sandbar.packs.coded import PackCode, PromptMessages
 from sandbar.packs.messages import PromptArgument, check_messages, fill, parsed_arguments
 from sandbar.packs.records import PROMPT, Readable, instances
+from sandbar.verbs.content import NeedsInput, Verbatim
 from sandbar.verbs.context import Context
-from sandbar.verbs.conversation import InputRequired
 
 PROMPTS_MAX = 1000  # the oldest are listed
 ARGUMENT_MAX_CHARACTERS = 100_000
@@ -57,7 +57,7 @@ def render_prompt(db: Readable, name: str, arguments: Mapping[str, str]) -> Prom
 
 def get_prompt(
     context: Context, code: PackCode, name: str, arguments: Mapping[str, str]
-) -> PromptMessages | InputRequired:
+) -> PromptMessages | NeedsInput | Verbatim:
     """A prompt filled in, by the code that its pack has for it or else from its text."""
     prompt, entity = _found(context.db, name)
     values = checked_arguments(prompt, arguments)

@@ -11,7 +11,6 @@ from typing import Any
 
 from sandbar.access import (
     Guarded,
-    install_access,
     is_protected,
     refuse_others_workflow,
     refuse_reserved_workflow,
@@ -75,7 +74,7 @@ class Definitions:
         named = set(_named(operations))
         is_lacking = _PRINCIPALS not in known and any(map(is_protected, named))
         if is_lacking and self._db.caller.may("admin"):
-            install_access(self._db.services())
+            self._db.install_access()
         if named & OWN_DEFINITIONS:
             self._workflows.ensure()
 

@@ -182,14 +182,23 @@ def current_note() -> Note | None:
     return _current.note
 
 
+def accompany(note: Note | None) -> Note | None:
+    """Let the next write that this thread submits, and that is kept, keep the note's row, too.
+
+    Answers the note that was to be kept until now: whoever comes first goes on with it afterwards.
+    """
+    outer, _current.note = _current.note, note
+    return outer
+
+
 @contextmanager
 def accompanied(note: Note | None) -> Iterator[None]:
-    """Let the next write that this thread submits, and that is kept, keep the note's row, too."""
-    outer, _current.note = _current.note, note
+    """The same for as long as the context lasts."""
+    outer = accompany(note)
     try:
         yield
     finally:
-        _current.note = outer
+        accompany(outer)
 
 
 class Trail(Protocol):

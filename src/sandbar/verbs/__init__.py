@@ -5,8 +5,10 @@ This package is their door: surfaces and packs import from here.
 
 from sandbar.verbs.arguments import Arguments
 from sandbar.verbs.base import base_catalogue, base_verbs
-from sandbar.verbs.base.projects import EXPORT_URI, ZIP, project_home, zipped
-from sandbar.verbs.catalogue import Catalogue, Example, Verb
+from sandbar.verbs.base.projects import AS_ZIP, EXPORT_URI, ZIP, project_home
+from sandbar.verbs.calls import Call
+from sandbar.verbs.catalogue import Catalogue, Example, Permission, Verb, Verbs
+from sandbar.verbs.channel import Channel, nobody_to_ask
 from sandbar.verbs.class_tools import (
     ClassTool,
     class_of_tool,
@@ -15,40 +17,65 @@ from sandbar.verbs.class_tools import (
     is_class_tool_name,
     portable_keys,
 )
-from sandbar.verbs.context import Context
-from sandbar.verbs.conversation import Content, Conversation, InputRequired
-from sandbar.verbs.dispatch import dispatch, dispatch_again, dispatch_later
+from sandbar.verbs.class_verbs import CLASS_TOOLS, class_verb
+from sandbar.verbs.content import (
+    Attached,
+    Audio,
+    Content,
+    File,
+    Image,
+    Link,
+    NeedsInput,
+    Part,
+    Text,
+    Verbatim,
+)
+from sandbar.verbs.context import Context, Services
+from sandbar.verbs.dispatch import dispatch
 from sandbar.verbs.schemas import class_arguments, input_schema, output_schema
 from sandbar.verbs.tasks import Started, Task, Tasks
 
 __all__ = [
+    "AS_ZIP",
+    "CLASS_TOOLS",
     "EXPORT_URI",
     "ZIP",
     "Arguments",
+    "Attached",
+    "Audio",
+    "Call",
     "Catalogue",
+    "Channel",
     "ClassTool",
     "Content",
     "Context",
-    "Conversation",
     "Example",
-    "InputRequired",
+    "File",
+    "Image",
+    "Link",
+    "NeedsInput",
+    "Part",
+    "Permission",
+    "Services",
     "Started",
     "Task",
     "Tasks",
+    "Text",
     "Verb",
+    "Verbatim",
+    "Verbs",
     "base_catalogue",
     "base_verbs",
     "class_arguments",
     "class_of_tool",
     "class_tool_schema",
     "class_tools",
+    "class_verb",
     "dispatch",
-    "dispatch_again",
-    "dispatch_later",
     "input_schema",
     "is_class_tool_name",
+    "nobody_to_ask",
     "output_schema",
     "portable_keys",
     "project_home",
-    "zipped",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -21,7 +22,18 @@ class Example(msgspec.Struct, frozen=True):
     arguments: dict[str, Any]
 
 
-class Verb(msgspec.Struct, frozen=True, kw_only=True):
+class Permission(NamedTuple):
+    """What it takes to call a verb: what roles grant it by, what keys name it by, how far."""
+
+    group: str
+    name: str
+    access: Access
+
+
+_USUAL = Permission("", "", "read")
+
+
+class Verb(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """One operation: what it takes, what it answers, who may call it, and how it is described."""
 
     name: str  # "entity.create"; of an exact verb the name as it stands on the wire
@@ -45,15 +57,25 @@ class Verb(msgspec.Struct, frozen=True, kw_only=True):
     is_exact: bool = False  # a pack's tool, listed without our prefix
     input_schema: dict[str, Any] | None = None  # an exact verb may bring its own
     group: str = ""  # what roles grant; if nothing is said, the first part of its name
+    permission: Permission = _USUAL  # if nothing is said: its group, name and access
+    reader: Callable[[Any], Any] | None = None  # of arguments; without it that of `arguments`
 
     def __post_init__(self) -> None:
         """A verb belongs to the group that its name begins with, unless it says otherwise."""
         if not self.group:
             msgspec.structs.force_setattr(self, "group", self.name.partition(".")[0])
+        if self.permission is _USUAL:
+            permission = Permission(self.group, self.name, self.access)
+            msgspec.structs.force_setattr(self, "permission", permission)
 
     def may_be_called_by(self, caller: Caller) -> bool:
         """Whether a caller's rights reach this far."""
-        return caller.rights.may_call(self.group, self.name, self.access)
+        return caller.rights.may_call(*self.permission)
+
+    @cached_property
+    def read(self) -> Callable[[Any], Any]:
+        """Makes what `run` takes of the arguments of a call; compiled when it is first wanted."""
+        return self.reader or Reader(self.arguments, self.aliases)
 
     @property
     def dotted(self) -> str:
@@ -66,11 +88,17 @@ class Verb(msgspec.Struct, frozen=True, kw_only=True):
         return self.name if self.is_exact else f"{PREFIX}.{self.name}".replace(".", "_")
 
 
-class Ready(NamedTuple):
-    """A verb with its compiled reader of arguments."""
+class Verbs(Protocol):
+    """The verbs that a workspace has."""
 
-    verb: Verb
-    read: Callable[[Any], Any]
+    def __iter__(self) -> Iterator[Verb]:
+        """In the order in which they are listed."""
+
+    def find(self, name: str) -> Verb | None:
+        """The verb under any of its spellings."""
+
+    def visible_to(self, caller: Caller) -> list[Verb]:
+        """The verbs that this caller may call."""
 
 
 class Catalogue:
@@ -78,24 +106,18 @@ class Catalogue:
 
     def __init__(self, verbs: Iterable[Verb]) -> None:
         self._verbs = tuple(verbs)
-        self._ready: dict[str, Ready] = {}
+        self._spelled: dict[str, Verb] = {}
         for verb in self._verbs:
-            ready = Ready(verb, Reader(verb.arguments, verb.aliases))
             for spelling in {verb.name, verb.dotted, verb.portable}:
-                assert spelling not in self._ready, f"two verbs are called {spelling}"
-                self._ready[spelling] = ready
+                assert spelling not in self._spelled, f"two verbs are called {spelling}"
+                self._spelled[spelling] = verb
 
     def __iter__(self) -> Iterator[Verb]:
         return iter(self._verbs)
 
     def find(self, name: str) -> Verb | None:
         """The verb under any of its spellings."""
-        ready = self._ready.get(name)
-        return None if ready is None else ready.verb
-
-    def ready(self, name: str) -> Ready | None:
-        """The verb under any of its spellings, ready to be called."""
-        return self._ready.get(name)
+        return self._spelled.get(name)
 
     def visible_to(self, caller: Caller) -> list[Verb]:
         """The verbs that this caller may call."""

@@ -66,6 +66,11 @@ def is_class_tool_name(name: str) -> bool:
     return name.startswith((_DOTTED, _PORTABLE, _DOTTED.removeprefix(f"{PREFIX}.")))
 
 
+def is_portable_name(name: str) -> bool:
+    """Whether the name of a class's tool is the spelling that every client accepts."""
+    return name.startswith(_PORTABLE)
+
+
 def class_in(name: str) -> str:
     """The class that the name of a tool is made of, if its namespace has no dots or underscores."""
     if name.startswith(_PORTABLE):

@@ -2,64 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
-from sandbar.access import Guarded, Neighbours
-from sandbar.audit import Journal, Note
-from sandbar.codecs import Codecs, base_codecs
+from sandbar.access import Caller, Guarded, Neighbours
+from sandbar.audit import Journal
+from sandbar.codecs import Codecs
 from sandbar.projects import Source
-from sandbar.verbs.catalogue import Catalogue
-from sandbar.verbs.conversation import Conversation
+from sandbar.verbs.calls import Call
+from sandbar.verbs.catalogue import Permission, Verbs
+from sandbar.verbs.channel import Channel, nobody_to_ask
+from sandbar.verbs.content import NeedsInput
 from sandbar.verbs.tasks import Started, Tasks
-from sandbar.workflow import Workflows
+from sandbar.workflow import Question, Reply, Workflows
 
 
-class Context(msgspec.Struct, frozen=True):
-    """The workspace as the caller may see it, and the door's side of the call."""
+class Services(Protocol):
+    """What a workspace has to offer to its verbs; nothing of it is looked up before it is used."""
 
-    db: Guarded
-    catalogue: Catalogue
-    surface: str = "library"  # library, cli, mcp, …
-    request_id: str | None = None
-    conversation: Conversation | None = None
-    engine: Workflows | None = None
-    neighbours: Neighbours | None = None  # the workspaces of the same database
-    note: Note | None = None  # the call's row in the audit
-    audit: Journal | None = None
-    codecs_of: Callable[[], Codecs] = base_codecs  # of the packs, too; looked at if need be
-    pack_sources: Callable[[], tuple[Source, ...]] = tuple  # what packs can import
-    projects: Path | None = None  # the folder that callers from outside are kept to
-    count_streams: Callable[[str], int] = lambda workspace: 0  # that are open at this server
+    @property
+    def catalogue(self) -> Verbs:
+        """The verbs of this workspace."""
 
     @property
     def workflows(self) -> Workflows:
-        """The workflows of the workspace."""
-        assert self.engine is not None, "this context was made without workflows"
-        return self.engine
+        """The workflows of this workspace and their processes."""
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The workspaces of the same database."""
 
     @property
     def journal(self) -> Journal:
         """The audit of the database."""
-        assert self.audit is not None, "this context was made without an audit"
-        return self.audit
 
     @property
     def codecs(self) -> Codecs:
-        """The formats of documents."""
-        return self.codecs_of()
+        """The formats of documents, those of packs too."""
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What packs can import."""
+
+    @property
+    def projects(self) -> Path | None:
+        """The folder that callers from outside are kept to."""
+
+    def guarded(self, caller: Caller, permission: Permission | None = None) -> Guarded:
+        """The workspace as a caller may see and change it, under a permission or without."""
+
+    def count_streams(self, workspace: str) -> int:
+        """How many streams of a workspace are open at this server."""
+
+
+class Context(msgspec.Struct, frozen=True):
+    """A call, the workspace as its caller may see it, and what the workspace has to offer."""
+
+    call: Call
+    db: Guarded
+    services: Services
+
+    @property
+    def channel(self) -> Channel | None:
+        """The way to the client of the call, if there is one."""
+        return self.call.channel
+
+    @property
+    def workflows(self) -> Workflows:
+        """The workflows of the workspace."""
+        return self.services.workflows
 
     @property
     def tasks(self) -> Tasks:
         """The caller's tasks."""
-        return Tasks(self.workflows, self.db)
+        return Tasks(self.services.workflows, self.db)
 
     def named(self, entity: Any) -> Any:
         """An entity as somebody names it: the handle of a task is the name of its process."""
-        is_maybe = self.engine is not None and isinstance(entity, str) and entity[:1].isdigit()
+        is_maybe = isinstance(entity, str) and entity[:1].isdigit()
         if is_maybe and self.workflows.handles.parsed(entity) is not None:
             return self.tasks.find(entity).process_id
         return entity
@@ -70,10 +93,18 @@ class Context(msgspec.Struct, frozen=True):
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the caller how far the work has come, if somebody listens."""
-        if self.conversation is not None:
-            self.conversation.progress(done, total, message)
+        if self.call.channel is not None:
+            self.call.channel.progress(done, total, message)
 
     def log(self, level: str, data: Any, logger: str | None = None) -> None:
         """Tell the caller what is going on, if somebody listens."""
-        if self.conversation is not None:
-            self.conversation.log(level, data, logger)
+        if self.call.channel is not None:
+            self.call.channel.log(level, data, logger)
+
+    def ask(self, questions: Mapping[str, Question]) -> dict[str, Reply] | NeedsInput:
+        """What the caller's user says to each question, or what the verb answers to get it."""
+        channel = self.call.channel
+        if channel is None:
+            raise nobody_to_ask()
+        replies = channel.ask(questions)
+        return NeedsInput(dict(questions)) if replies is None else replies

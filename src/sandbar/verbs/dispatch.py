@@ -10,46 +10,58 @@ from typing import Any
 
 import msgspec
 
-from sandbar.access import Access, give_leads
-from sandbar.audit import accompanied, nameable
+from sandbar.access import Guarded, give_leads
+from sandbar.audit import Note, accompany, nameable
 from sandbar.errors import Fault, Forbidden, Incorrect, NotFound, Problem, TooMany
 from sandbar.faults import log_fault
 from sandbar.model import called_now, did_you_mean
-from sandbar.verbs.base.writing import Created, create_entity, with_entity
-from sandbar.verbs.catalogue import PREFIX, Ready, Verb
+from sandbar.patience import current, limit
+from sandbar.verbs.calls import Call
+from sandbar.verbs.catalogue import PREFIX, Permission, Verb
 from sandbar.verbs.class_tools import (
     class_in,
     class_of_tool,
     is_class_tool_name,
     names_like,
-    read_class_call,
     spelled_like,
 )
-from sandbar.verbs.context import Context
+from sandbar.verbs.class_verbs import CLASS_TOOLS
+from sandbar.verbs.context import Context, Services
 from sandbar.verbs.tasks import Started
 from sandbar.workflow import CALL
 
 _SHOWN_MAX = 80
 _NAMES_SHOWN = 8
 _KEY = "idempotency-key"
-CLASS_TOOLS = ("entity", "entity.create")  # what the tool of a class is another spelling of
 CALLS_OF_ONE_CALLER = 12  # long calls that are under way at once
 
 
-def dispatch(context: Context, name: str, arguments: Mapping[str, Any]) -> Any:
-    """Call a verb under any of its spellings, or a class's tool."""
-    ready = context.catalogue.ready(name)
-    if ready is not None:
-        _name(context, ready.verb.name)
+def dispatch(services: Services, call: Call, note: Note) -> Any:
+    """Perform a call; its row of the audit goes with what it writes.
+
+    If it writes nothing, whoever has opened the row keeps it before the answer leaves.
+    """
+    outer_note, outer_patience = accompany(note), current()
+    db: Guarded | None = None
     try:
-        # The row of the audit goes with what the call writes; if it writes nothing, the door that
-        # has opened the row keeps it before the answer leaves.
-        with accompanied(context.note):
-            if ready is None:
-                return _call_class_tool(context, name, arguments)
-            return _call(context, ready, arguments)
+        if call.deadline is not None:
+            limit(call.deadline)
+        verb = call.verb or services.catalogue.find(call.name)
+        permission = CLASS_TOOLS if verb is None else verb.permission
+        db = services.guarded(call.caller, permission)
+        if note.verb is None and call.names_row:
+            note.verb = _nameable(call.name) if verb is None else verb.name
+        if verb is None:
+            raise _unknown(services, db, call.name)
+        if not call.caller.rights.may_call(*permission):
+            raise _forbidden(db, verb.name, permission)
+        if call.is_later:
+            return _begun(Context(call, db, services), verb)
+        given = call.arguments if call.retry_key is None else _again(call, verb)
+        return verb.run(Context(call, db, services), verb.read(given))
     except Problem as problem:
-        give_leads(context.db, problem)
+        if db is not None:
+            give_leads(db, problem)
         raise
     except Exception as error:
         fault_id = log_fault("verb.failed", error)
@@ -59,49 +71,30 @@ def dispatch(context: Context, name: str, arguments: Mapping[str, Any]) -> Any:
             hint="retry; if it happens again, report the id",
             data={"id": fault_id},
         ) from error
+    finally:
+        accompany(outer_note)
+        limit(outer_patience)
 
 
-def _name(context: Context, name: str) -> None:
-    """Say in the audit which verb it is, unless its door has said it already."""
-    if context.note is not None and context.note.verb is None:
-        context.note.verb = name
+def _nameable(name: str) -> str:
+    """What the audit calls a verb that nobody knows."""
+    return name if nameable(name) else "?"
 
 
-def _call(context: Context, ready: Ready, arguments: Mapping[str, Any]) -> Any:
-    verb = ready.verb
-    if not verb.may_be_called_by(context.db.caller):
-        raise _forbidden(context, verb.name, verb.group, verb.name, verb.access)
-    return verb.run(context, ready.read(arguments))
-
-
-def dispatch_later(context: Context, name: str, arguments: Mapping[str, Any]) -> Started:
+def _begun(context: Context, verb: Verb) -> Started:
     """Call a verb that takes long in the background; what is wrong with the call is said now."""
-    ready = context.catalogue.ready(name)
-    if ready is None:
-        raise _unknown(context, name)
-    verb = ready.verb
-    if not verb.may_be_called_by(context.db.caller):
-        raise _forbidden(context, verb.name, verb.group, verb.name, verb.access)
     _refuse_short(verb)
-    ready.read(arguments)
+    verb.read(context.call.arguments)
     _refuse_many(context)
-    data = {"verb": verb.name, "arguments": dict(arguments)}
-    _name(context, verb.name)
-    with accompanied(context.note):
-        return context.tasks.started(context.tasks.start(CALL, None, data))
+    data = {"verb": verb.name, "arguments": dict(context.call.arguments)}
+    return context.tasks.started(context.tasks.start(CALL, None, data))
 
 
-def dispatch_again(context: Context, name: str, arguments: Mapping[str, Any], key: str) -> Any:
-    """The call that was asked for by `dispatch_later`, perhaps for the second time."""
-    ready = context.catalogue.ready(name)
-    if ready is None:
-        raise _unknown(context, name)
-    _refuse_short(ready.verb)
-    takes_key = any(
-        field.encode_name == _KEY for field in msgspec.structs.fields(ready.verb.arguments)
-    )
-    given = {_KEY: key, **arguments} if takes_key else arguments
-    return dispatch(context, name, given)
+def _again(call: Call, verb: Verb) -> Mapping[str, Any]:
+    """The arguments of a call that was begun in the background, perhaps for the second time."""
+    _refuse_short(verb)
+    takes_key = any(field.encode_name == _KEY for field in msgspec.structs.fields(verb.arguments))
+    return {_KEY: call.retry_key, **call.arguments} if takes_key else call.arguments
 
 
 def _refuse_many(context: Context) -> None:
@@ -125,22 +118,10 @@ def _refuse_short(verb: Verb) -> None:
         )
 
 
-def _call_class_tool(context: Context, name: str, arguments: Mapping[str, Any]) -> Created:
-    cls = class_of_tool(context.db.schema(), name) if is_class_tool_name(name) else None
-    _name(context, name if cls is not None or nameable(name) else "?")
-    if cls is None:
-        raise _unknown(context, name)
-    if not context.db.caller.rights.may_call(*CLASS_TOOLS, "write"):
-        raise _forbidden(context, name, *CLASS_TOOLS, "write")
-    call = read_class_call(context.db.schema(), cls, arguments)
-    created = create_entity(context, cls, call.slots, call.reason, call.idempotency_key)
-    return with_entity(context, created)
-
-
-def _forbidden(context: Context, called: str, group: str, name: str, access: Access) -> Forbidden:
+def _forbidden(db: Guarded, called: str, permission: Permission) -> Forbidden:
     """What only the key may not is told otherwise than what its owner may not."""
-    rights, shown = context.db.caller.rights, called[:_SHOWN_MAX]
-    obstacle = rights.obstacle(group, name, access)
+    rights, shown, access = db.caller.rights, called[:_SHOWN_MAX], permission.access
+    obstacle = rights.obstacle(*permission)
     if obstacle == "owner" or (obstacle == "classes" and rights.classes is None):
         message = f"a {rights.of_owner.role} may not call {shown}"
         hint = f"it takes {access} access; ask an admin for another role"
@@ -161,9 +142,9 @@ def _listed(names: Collection[str] | None) -> str:
     return ", ".join(found[:_NAMES_SHOWN]) + (" …" if len(found) > _NAMES_SHOWN else "")
 
 
-def _unknown(context: Context, name: str) -> NotFound:
+def _unknown(services: Services, db: Guarded, name: str) -> NotFound:
     """The refusal names the verbs in the spelling that the caller uses."""
-    visible = context.catalogue.visible_to(context.db.caller)
+    visible = services.catalogue.visible_to(db.caller)
     if name.startswith(f"{PREFIX}_"):
         available = [verb.portable for verb in visible]
     elif name.startswith(f"{PREFIX}."):
@@ -173,8 +154,8 @@ def _unknown(context: Context, name: str) -> NotFound:
     candidates = list(available)
     renamed = None
     if is_class_tool_name(name):
-        candidates += names_like(context.db.schema(), name)
-        renamed = _renamed_tool(context, name)
+        candidates += names_like(db.schema(), name)
+        renamed = _renamed_tool(db, name)
     return NotFound(
         "verb.unknown",
         f"there is no verb {name[:_SHOWN_MAX]}",
@@ -183,11 +164,11 @@ def _unknown(context: Context, name: str) -> NotFound:
     )
 
 
-def _renamed_tool(context: Context, name: str) -> str | None:
+def _renamed_tool(db: Guarded, name: str) -> str | None:
     """The tool of a class that has another name by now."""
-    former = None if context.db.is_inside else context.db.former(class_in(name))
+    former = None if db.is_inside else db.former(class_in(name))
     if former is None or not former.is_living or former.ident is None:
         return None
     now = spelled_like(name, former.ident)
-    is_tool = class_of_tool(context.db.schema(), now) == former.ident
+    is_tool = class_of_tool(db.schema(), now) == former.ident
     return called_now(name[:_SHOWN_MAX], now) if is_tool else None

@@ -10,7 +10,7 @@ from msgspec import inspect
 
 from sandbar.verbs.arguments import ordered_fields
 from sandbar.verbs.catalogue import Verb
-from sandbar.verbs.conversation import Content
+from sandbar.verbs.content import Content
 
 _PLAIN: dict[type[inspect.Type], dict[str, Any]] = {
     inspect.AnyType: {},

@@ -11,8 +11,8 @@ import msgspec
 from sandbar import clock
 from sandbar.errors import NotFound
 from sandbar.verbs.catalogue import Verb
+from sandbar.verbs.content import Content, Text
 from sandbar.verbs.context import Context
-from sandbar.verbs.conversation import Content
 from sandbar.verbs.tasks import Started
 from sandbar.workflow import Activity, Outcome, Running
 
@@ -53,7 +53,7 @@ def export_all(context: Context, arguments: ExportAll) -> Content:
         f"Exporting {arguments.scope} memories to markdown.\n"
         f'Track progress: tasks/get {{ taskId: "{started.task_id}" }}'
     )
-    return Content([{"type": "text", "text": words}], structured={"task-id": started.task_id})
+    return Content([Text(words)], structured={"task-id": started.task_id})
 
 
 def _validate(job: Running) -> Outcome:

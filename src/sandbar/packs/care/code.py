@@ -20,7 +20,7 @@ from sandbar.packs.care.families import (
     newest_events,
     own_family,
 )
-from sandbar.verbs import Content, Context, Verb
+from sandbar.verbs import Content, Context, Text, Verb
 
 _EVENTS_MAX = 50
 _EVENTS_DEFAULT = 10
@@ -100,7 +100,7 @@ def ping(context: Context, arguments: Nothing) -> Content:
     del arguments
     caller = context.db.caller
     text = _PONG.format(uid=caller.principal, tenant=caller.workspace, via=caller.via)
-    return Content([{"type": "text", "text": text}])
+    return Content([Text(text)])
 
 
 def get_user_profile(context: Context, arguments: Nothing) -> Profile:

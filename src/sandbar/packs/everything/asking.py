@@ -10,7 +10,9 @@ from sandbar.packs.everything.declaring import NoArguments, text, tool
 from sandbar.packs.everything.requests import (
     Request,
     ask,
+    client_of,
     elicitation,
+    input_required,
     is_accepted,
     is_declared,
     question,
@@ -18,8 +20,8 @@ from sandbar.packs.everything.requests import (
     sampling,
 )
 from sandbar.verbs.catalogue import Verb
+from sandbar.verbs.content import Content, Verbatim
 from sandbar.verbs.context import Context
-from sandbar.verbs.conversation import Content, InputRequired
 
 _SECOND_ROUND = "second:"
 
@@ -85,115 +87,115 @@ def _sampled(answer: dict[str, Any]) -> str:
     ).strip()
 
 
-def _sampling(context: Context, arguments: SamplingArguments) -> Content | InputRequired:
+def _sampling(context: Context, arguments: SamplingArguments) -> Content | Verbatim:
     answers = ask(context, {"response": sampling(arguments.prompt, 100)})
-    if isinstance(answers, InputRequired):
+    if isinstance(answers, Verbatim):
         return answers
     return text(f"LLM response: {_sampled(answers['response'])}")
 
 
-def _elicitation(context: Context, arguments: ElicitationArguments) -> Content | InputRequired:
+def _elicitation(context: Context, arguments: ElicitationArguments) -> Content | Verbatim:
     fields = {
         "username": {"type": "string", "description": "User's response"},
         "email": {"type": "string", "description": "User's email address"},
     }
     answers = ask(context, {"user": elicitation(arguments.message, fields, list(fields))})
-    if isinstance(answers, InputRequired):
+    if isinstance(answers, Verbatim):
         return answers
     return _form_answer("User response", answers["user"])
 
 
-def _form(context: Context, message: str, fields: dict[str, Any]) -> Content | InputRequired:
+def _form(context: Context, message: str, fields: dict[str, Any]) -> Content | Verbatim:
     answers = ask(context, {"form": elicitation(message, fields, [])})
-    if isinstance(answers, InputRequired):
+    if isinstance(answers, Verbatim):
         return answers
     return _form_answer("Elicitation completed", answers["form"])
 
 
-def _defaults(context: Context, arguments: NoArguments) -> Content | InputRequired:
+def _defaults(context: Context, arguments: NoArguments) -> Content | Verbatim:
     return _form(context, "Please review the form; every field has a default.", _DEFAULTS)
 
 
-def _enums(context: Context, arguments: NoArguments) -> Content | InputRequired:
+def _enums(context: Context, arguments: NoArguments) -> Content | Verbatim:
     return _form(context, "Please choose from every kind of list.", _ENUMS)
 
 
-def _streaming(context: Context, arguments: NoArguments) -> Content | InputRequired:
+def _streaming(context: Context, arguments: NoArguments) -> Content | Verbatim:
     context.progress(1, 2)
     return _by_name(context, arguments)
 
 
-def _by_name(context: Context, arguments: NoArguments) -> Content | InputRequired:
+def _by_name(context: Context, arguments: NoArguments) -> Content | Verbatim:
     answers = ask(context, {"user_name": question("What is your name?", "name")})
-    if isinstance(answers, InputRequired):
+    if isinstance(answers, Verbatim):
         return answers
     user = answers["user_name"]
     return text(f"Hello, {user['content']['name']}!" if is_accepted(user) else "No name was given.")
 
 
-def _capital(context: Context, arguments: NoArguments) -> Content | InputRequired:
+def _capital(context: Context, arguments: NoArguments) -> Content | Verbatim:
     answers = ask(context, {"capital_question": sampling("What is the capital of France?", 100)})
-    if isinstance(answers, InputRequired):
+    if isinstance(answers, Verbatim):
         return answers
     return text(_sampled(answers["capital_question"]))
 
 
-def _client_roots(context: Context, arguments: NoArguments) -> Content | InputRequired:
+def _client_roots(context: Context, arguments: NoArguments) -> Content | Verbatim:
     answers = ask(context, {"client_roots": roots()})
-    if isinstance(answers, InputRequired):
+    if isinstance(answers, Verbatim):
         return answers
     return text(f"The client's roots: {_json(answers['client_roots']['roots'])}")
 
 
-def _confirmed(context: Context, arguments: NoArguments) -> Content | InputRequired:
+def _confirmed(context: Context, arguments: NoArguments) -> Content | Verbatim:
     answers = ask(
         context, {"confirm": question("Please confirm", "ok", "boolean")}, state="awaiting-confirm"
     )
-    if isinstance(answers, InputRequired):
+    if isinstance(answers, Verbatim):
         return answers
     return text(f"state-ok: {_json(answers['confirm'])}")
 
 
-def _multiple(context: Context, arguments: NoArguments) -> Content | InputRequired:
+def _multiple(context: Context, arguments: NoArguments) -> Content | Verbatim:
     requests = {
         "user_name": question("What is your name?", "name"),
         "greeting": sampling("Generate a greeting", 50),
         "client_roots": roots(),
     }
     answers = ask(context, requests, state="awaiting-three")
-    if isinstance(answers, InputRequired):
+    if isinstance(answers, Verbatim):
         return answers
     return text(f"All inputs were received: {_json(answers)}")
 
 
-def _two_rounds(context: Context, arguments: NoArguments) -> Content | InputRequired:
-    conversation = context.conversation
-    state = None if conversation is None else conversation.request_state
+def _two_rounds(context: Context, arguments: NoArguments) -> Content | Verbatim:
+    client = client_of(context)
+    state = None if client is None else client.request_state
     if state is not None and state.startswith(_SECOND_ROUND):
         return _second_round(context, state)
     answers = ask(context, {"step1": question("Step 1: What is your name?", "name")}, "first")
-    if isinstance(answers, InputRequired):
+    if isinstance(answers, Verbatim):
         return answers
     first = answers["step1"]
     name = first["content"]["name"] if is_accepted(first) else "somebody"
     return _second_round(context, _SECOND_ROUND + name)
 
 
-def _second_round(context: Context, state: str) -> Content | InputRequired:
+def _second_round(context: Context, state: str) -> Content | Verbatim:
     request = question("Step 2: What is your favorite color?", "color")
-    conversation = context.conversation
-    assert conversation is not None
-    if not conversation.can_ask and conversation.request_state != state:
-        return InputRequired({"step2": request}, state)
+    client = client_of(context)
+    assert client is not None
+    if not client.can_ask and client.request_state != state:
+        return input_required({"step2": request}, state)
     answers = ask(context, {"step2": request}, state)
-    if isinstance(answers, InputRequired):
+    if isinstance(answers, Verbatim):
         return answers
     second = answers["step2"]
     color = second["content"]["color"] if is_accepted(second) else "none"
     return text(f"{state.removeprefix(_SECOND_ROUND)}'s favorite color: {color}")
 
 
-def _declared_only(context: Context, arguments: NoArguments) -> Content | InputRequired:
+def _declared_only(context: Context, arguments: NoArguments) -> Content | Verbatim:
     offered: dict[str, Request] = {
         "user_name": question("What is your name?", "name"),
         "greeting": sampling("Generate a greeting", 50),
@@ -203,7 +205,7 @@ def _declared_only(context: Context, arguments: NoArguments) -> Content | InputR
     if not requests:
         return text("The client has not declared anything that it could be asked.")
     answers = ask(context, requests)
-    return answers if isinstance(answers, InputRequired) else text(f"Answers: {_json(answers)}")
+    return answers if isinstance(answers, Verbatim) else text(f"Answers: {_json(answers)}")
 
 
 def _text_schema(name: str, description: str) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from sandbar.packs.everything import asking, plain, tasking
 from sandbar.packs.everything.media import PNG
 from sandbar.packs.everything.requests import ask, is_accepted, question
 from sandbar.verbs.catalogue import Verb
+from sandbar.verbs.content import Verbatim
 from sandbar.verbs.context import Context
-from sandbar.verbs.conversation import InputRequired
 
 _TEMPLATE = re.compile(r"test://template/([^/?#]{1,200})/data")
 
@@ -26,12 +26,10 @@ def _template_data(uri: str) -> str | None:
     return msgspec.json.encode(data).decode()
 
 
-def _prompt_in_context(
-    context: Context, arguments: Mapping[str, str]
-) -> PromptMessages | InputRequired:
+def _prompt_in_context(context: Context, arguments: Mapping[str, str]) -> PromptMessages | Verbatim:
     message = "What context should the prompt use?"
     answers = ask(context, {"user_context": question(message, "context")})
-    if isinstance(answers, InputRequired):
+    if isinstance(answers, Verbatim):
         return answers
     answer = answers["user_context"]
     given = answer["content"]["context"] if is_accepted(answer) else "none"

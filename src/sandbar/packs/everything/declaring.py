@@ -9,11 +9,11 @@ import msgspec
 
 from sandbar.access import Access
 from sandbar.verbs.catalogue import Verb
+from sandbar.verbs.content import Content, Text, Verbatim
 from sandbar.verbs.context import Context
-from sandbar.verbs.conversation import Content, InputRequired
 from sandbar.verbs.tasks import Started
 
-Run = Callable[[Context, Any], Content | InputRequired | Started]
+Run = Callable[[Context, Any], Content | Verbatim | Started]
 
 
 class NoArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,4 +45,4 @@ def tool(
 
 def text(given: str, *, is_error: bool = False) -> Content:
     """An answer that is one text."""
-    return Content([{"type": "text", "text": given}], is_error=is_error)
+    return Content([Text(given)], is_error=is_error)

@@ -10,8 +10,3 @@ PNG = base64.b64decode(
 )
 # Two samples of silence.
 WAV = base64.b64decode("UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQIAAACAgA==")
-
-
-def encoded(contents: bytes) -> str:
-    """Bytes as the protocol writes them."""
-    return base64.b64encode(contents).decode()

@@ -11,15 +11,16 @@ from sandbar.clock import pause_s
 from sandbar.errors import Unsupported
 from sandbar.model import Create
 from sandbar.packs.everything.declaring import NoArguments, text, tool
-from sandbar.packs.everything.media import PNG, WAV, encoded
+from sandbar.packs.everything.media import PNG, WAV
+from sandbar.packs.everything.requests import client_of
 from sandbar.verbs.catalogue import Verb
+from sandbar.verbs.content import Attached, Audio, Content, File, Image, Text
 from sandbar.verbs.context import Context
-from sandbar.verbs.conversation import Content
 
 _BETWEEN_REPORTS_S = 0.05
 _BEFORE_RECONNECTION_S = 0.1
 
-_IMAGE = {"type": "image", "data": encoded(PNG), "mimeType": "image/png"}
+_IMAGE = Image(PNG, "image/png")
 
 
 class Person(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,31 +79,18 @@ def _image(context: Context, arguments: NoArguments) -> Content:
 
 
 def _audio(context: Context, arguments: NoArguments) -> Content:
-    return Content([{"type": "audio", "data": encoded(WAV), "mimeType": "audio/wav"}])
+    return Content([Audio(WAV, "audio/wav")])
 
 
 def _embedded_resource(context: Context, arguments: NoArguments) -> Content:
-    resource = {
-        "uri": "test://embedded-resource",
-        "mimeType": "text/plain",
-        "text": "This is an embedded resource content.",
-    }
-    return Content([{"type": "resource", "resource": resource}])
+    words = "This is an embedded resource content."
+    return Content([Attached(File("test://embedded-resource", "text/plain", words))])
 
 
 def _multiple_content_types(context: Context, arguments: NoArguments) -> Content:
-    resource = {
-        "uri": "test://mixed-content-resource",
-        "mimeType": "application/json",
-        "text": '{"test":"data","value":123}',
-    }
-    return Content(
-        [
-            {"type": "text", "text": "Multiple content types test:"},
-            _IMAGE,
-            {"type": "resource", "resource": resource},
-        ]
-    )
+    words = '{"test":"data","value":123}'
+    file = File("test://mixed-content-resource", "application/json", words)
+    return Content([Text("Multiple content types test:"), _IMAGE, Attached(file)])
 
 
 def _error_handling(context: Context, arguments: NoArguments) -> Content:
@@ -128,15 +116,16 @@ def _with_progress(context: Context, arguments: NoArguments) -> Content:
 
 
 def _reconnection(context: Context, arguments: NoArguments) -> Content:
-    if context.conversation is not None:
-        context.conversation.close_stream()
+    client = client_of(context)
+    if client is not None:
+        client.close_stream()
     pause_s(_BEFORE_RECONNECTION_S)
     return text("Reconnection test completed.")
 
 
 def _missing_capability(context: Context, arguments: NoArguments) -> Content:
-    conversation = context.conversation
-    if conversation is None or conversation.client_capabilities.get("sampling") is None:
+    client = client_of(context)
+    if client is None or client.client_capabilities.get("sampling") is None:
         raise Unsupported(
             "client.capability-missing",
             "this needs a client that declares sampling",

@@ -1,4 +1,4 @@
-"""Asking the client: live where there is a session, by `InputRequired` where there is none.
+"""Asking a client of MCP: live where there is a session, by the result where there is none.
 
 Only what the client has declared is asked for. Answers come from outside: one that does not have
 the shape that was asked for counts as missing, and is asked for again.
@@ -6,11 +6,11 @@ the shape that was asked for counts as missing, and is asked for again.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from sandbar.errors import Incorrect, Unsupported
+from sandbar.verbs.content import Verbatim
 from sandbar.verbs.context import Context
-from sandbar.verbs.conversation import InputRequired
 
 Request = dict[str, Any]
 Answers = dict[str, dict[str, Any]]
@@ -21,6 +21,32 @@ _CAPABILITY = {
     "roots/list": "roots",
 }
 _PYTHON_TYPE: dict[str, type | tuple[type, ...]] = {"string": str, "boolean": bool}
+
+
+class McpClient(Protocol):
+    """What MCP brings as the native side of a channel."""
+
+    client_capabilities: dict[str, Any]
+    input_responses: dict[str, Any] | None
+    request_state: str | None
+    can_ask: bool
+
+    def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Send the client a request and wait for its answer; only if `can_ask`."""
+
+    def close_stream(self) -> None:
+        """End the response stream early; the client polls for the rest."""
+
+
+def client_of(context: Context) -> McpClient | None:
+    """The client, if it speaks MCP and somebody listens."""
+    return None if context.channel is None else context.channel.native
+
+
+def input_required(requests: dict[str, Request], state: str | None) -> Verbatim:
+    """The result that asks first."""
+    asked: Request = {"resultType": "input_required", "inputRequests": requests}
+    return Verbatim(asked if state is None else {**asked, "requestState": state})
 
 
 def elicitation(message: str, properties: dict[str, Any], required: list[str]) -> Request:
@@ -49,21 +75,21 @@ def roots() -> Request:
 
 def is_declared(context: Context, request: Request) -> bool:
     """Whether the client has said that it can answer this."""
-    conversation = context.conversation
-    declared = {} if conversation is None else conversation.client_capabilities
+    client = client_of(context)
+    declared = {} if client is None else client.client_capabilities
     return declared.get(_CAPABILITY[request["method"]]) is not None
 
 
 def ask(
     context: Context, requests: dict[str, Request], state: str | None = None
-) -> Answers | InputRequired:
+) -> Answers | Verbatim:
     """The client's answers by key, or what the verb must return to get them.
 
     `state` comes back with the answers; those that come with another one are refused.
     """
     missing = [request for request in requests.values() if not is_declared(context, request)]
-    conversation = context.conversation
-    if missing or conversation is None:
+    client = client_of(context)
+    if missing or client is None:
         needed: dict[str, Any] = {_CAPABILITY[one["method"]]: {} for one in missing}
         raise Unsupported(
             "client.capability-missing",
@@ -71,21 +97,21 @@ def ask(
             hint="call it from such a client",
             data={"requiredCapabilities": needed},
         )
-    if conversation.can_ask:
+    if client.can_ask:
         return {
-            key: conversation.ask(request["method"], request["params"])
+            key: client.request(request["method"], request["params"])
             for key, request in requests.items()
         }
-    given = conversation.input_responses or {}
-    if given and conversation.request_state not in (None, state):
+    given = client.input_responses or {}
+    if given and client.request_state not in (None, state):
         raise Incorrect(
             "client.state-unknown",
             "the request state does not belong to this step",
             hint="call the tool again without it",
         )
     is_complete = all(_is_answer(request, given.get(key)) for key, request in requests.items())
-    if not is_complete or (state is not None and conversation.request_state is None):
-        return InputRequired(requests, state)
+    if not is_complete or (state is not None and client.request_state is None):
+        return input_required(requests, state)
     return {key: given[key] for key in requests}
 
 

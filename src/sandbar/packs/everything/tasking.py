@@ -12,8 +12,8 @@ from sandbar.packs.everything.declaring import NoArguments, text, tool
 from sandbar.packs.everything.requests import ask, is_accepted, question
 from sandbar.patience import check
 from sandbar.verbs.catalogue import Verb
+from sandbar.verbs.content import Content, Verbatim
 from sandbar.verbs.context import Context
-from sandbar.verbs.conversation import Content, InputRequired
 from sandbar.verbs.tasks import Started
 from sandbar.workflow import Activity, Outcome, Running
 
@@ -65,9 +65,9 @@ def _two_questions(context: Context, arguments: NoArguments) -> Started:
     return context.start_task("everything/two-questions", None, {})
 
 
-def _asks_first(context: Context, arguments: NoArguments) -> Started | InputRequired:
+def _asks_first(context: Context, arguments: NoArguments) -> Started | Verbatim:
     answers = ask(context, {"user_name": question("What is your name?", "name")})
-    if isinstance(answers, InputRequired):
+    if isinstance(answers, Verbatim):
         return answers
     answer = answers["user_name"]
     name = answer["content"]["name"] if is_accepted(answer) else "nobody"

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from sandbar.errors import Fault
+from sandbar.sql import load_queries
 from sandbar.store.plan import Plan
 from sandbar.store.postgres.arrays import Blobs, Longs, Texts
 from sandbar.store.postgres.connection import Connection
 from sandbar.store.postgres.jobs import apply_jobs
 from sandbar.store.postgres.trail import apply_rides
 from sandbar.store.postgres.words import note_searched, words_of
-from sandbar.store.queries import load_queries
 from sandbar.store.rows import RECORDS_KEPT_US
 
 _Q = load_queries("sandbar.store.postgres", "queries.sql")

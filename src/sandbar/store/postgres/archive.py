@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 
+from sandbar.sql import load_queries
 from sandbar.store.archive import Kind, Table, Values, WorkspaceRow, damaged, not_empty
 from sandbar.store.postgres.arrays import Blobs, Longs, Texts
 from sandbar.store.postgres.connection import (
@@ -25,7 +26,6 @@ from sandbar.store.postgres.connection import (
 )
 from sandbar.store.postgres.install import check
 from sandbar.store.postgres.pool import refuse_event_loop
-from sandbar.store.queries import load_queries
 
 _Q = load_queries("sandbar.store.postgres", "archive.sql")
 
@@ -93,7 +93,7 @@ class PostgresOrigin(_Bound):
         self._bind(ws)
         columns = ", ".join(table.columns)
         query = _Q.read_rows.format(columns=columns, table=table.name, ws=ws, key=table.key)
-        statement = f"COPY ({query}) TO STDOUT (FORMAT binary)"  # which takes no bindings
+        statement = _Q.copy_out.format(query=query)
         with translated(), self._connection.cursor() as cursor, cursor.copy(statement) as copy:
             copy.set_types([_TYPES[kind] for kind in table.columns.values()])
             yield from copy.rows()

@@ -13,6 +13,11 @@ FROM workspace WHERE ws = %s
 -- name: read_rows
 SELECT {columns} FROM {table} WHERE ws = {ws} ORDER BY {key}
 
+-- A copy takes no bindings.
+
+-- name: copy_out
+COPY ({query}) TO STDOUT (FORMAT binary)
+
 -- name: count_rows
 SELECT count(*) FROM {table} WHERE ws = %s
 

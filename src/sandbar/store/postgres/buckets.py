@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from sandbar.sql import load_queries
 from sandbar.store.postgres.pool import Pool
-from sandbar.store.queries import load_queries
 
 _Q = load_queries("sandbar.store.postgres", "buckets.sql")
 

@@ -19,14 +19,14 @@ from psycopg.types.numeric import Int8BinaryDumper
 
 from sandbar.errors import Fault, Incorrect, Interrupted, NotFound, Problem, Unavailable
 from sandbar.patience import current
+from sandbar.sql import load_queries
 from sandbar.store.batch import in_doubt
 from sandbar.store.postgres.arrays import register_arrays
 from sandbar.store.postgres.standby import Unreplicated, WritingConnection
-from sandbar.store.queries import load_queries
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
-_INSIST_ON_SYNC = load_queries("sandbar.store.postgres", "queries.sql").insist_on_sync
+_Q = load_queries("sandbar.store.postgres", "queries.sql")
 
 STATEMENT_S_MAX = 30
 
@@ -193,7 +193,7 @@ def open_writer(url: str) -> WritingConnection:
     """A connection that may write, and that the server ends when it falls silent."""
     connection = _open(url, _WRITER, WritingConnection)
     with translated():
-        connection.execute(_INSIST_ON_SYNC)
+        connection.execute(_Q.insist_on_sync)
     return connection
 
 
@@ -211,7 +211,7 @@ def open_patient_writer(url: str) -> Connection:
     """A connection for one transaction that may take hours."""
     connection = _open(url, _WRITER | _UNLIMITED)
     with translated():
-        connection.execute(_INSIST_ON_SYNC)
+        connection.execute(_Q.insist_on_sync)
     return connection
 
 
@@ -270,10 +270,10 @@ def _kind_of_server(own: Mapping[str, Any], session: dict[str, str]) -> dict[str
 
 def begin(connection: Connection, statement_s: float | None) -> None:
     """Begin a transaction in which every statement has so much time (None: what is usual)."""
-    limit = (
-        "" if statement_s is None else f"; SET LOCAL statement_timeout = {limit_ms(statement_s)}"
-    )
-    command(connection, f"BEGIN{limit}")
+    if statement_s is None:
+        command(connection, "BEGIN")
+    else:
+        command(connection, _Q.begin_limited.format(ms=limit_ms(statement_s)))
 
 
 def limit_ms(seconds: float) -> int:
@@ -285,7 +285,7 @@ def limit_ms(seconds: float) -> int:
 
 
 def command(connection: Connection, sql: str) -> str | None:
-    """BEGIN, COMMIT or ROLLBACK, never prepared; returns what the server says it did."""
+    """Begin or end a transaction, never prepared; returns what the server says it did."""
     return connection.execute(sql, prepare=False).statusmessage
 
 

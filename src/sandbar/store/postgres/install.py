@@ -13,9 +13,9 @@ from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict
 
 from sandbar.errors import Conflict, Fault, Forbidden, Incorrect, Unavailable
+from sandbar.sql import load_queries
 from sandbar.store.migrate import migrations_of, schema_of
 from sandbar.store.postgres.connection import Connection, open_owner, translated
-from sandbar.store.queries import load_queries
 
 PACKAGE = "sandbar.store.postgres"
 ROLE = "sandbar_app"

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sandbar.sql import load_queries
 from sandbar.store.jobs import PUT_OFF_MAX_S, Claim, microseconds, new_token, seconds
 from sandbar.store.plan import Plan
 from sandbar.store.postgres.arrays import Longs
 from sandbar.store.postgres.connection import Connection, open_claimer
 from sandbar.store.postgres.pool import Pool
-from sandbar.store.queries import load_queries
 from sandbar.store.writer import refuse_on_writer
 
 _Q = load_queries("sandbar.store.postgres", "jobs.sql")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from sandbar.sql import load_queries
 from sandbar.store.jobs import microseconds
 from sandbar.store.owed import LEASE_S, Duty, pause_s
 from sandbar.store.postgres.connection import Connection
 from sandbar.store.postgres.pool import Pool
-from sandbar.store.queries import load_queries
 from sandbar.store.writer import refuse_on_writer
 
 _Q = load_queries("sandbar.store.postgres", "owed.sql")

@@ -26,6 +26,7 @@ from sandbar import clock
 from sandbar.errors import Fault, Unavailable
 from sandbar.faults import log_fault
 from sandbar.patience import current
+from sandbar.sql import load_queries
 from sandbar.store.forks import Home
 from sandbar.store.postgres.connection import (
     Connection,
@@ -35,7 +36,6 @@ from sandbar.store.postgres.connection import (
     open_reader,
     problem_of,
 )
-from sandbar.store.queries import load_queries
 
 _BIND = load_queries("sandbar.store.postgres", "queries.sql").bind
 

@@ -53,6 +53,9 @@ SELECT pg_notify('sandbar', word) FROM unnest(%s) AS u (word)
 -- name: listen
 LISTEN sandbar
 
+-- name: begin_limited
+BEGIN; SET LOCAL statement_timeout = {ms}
+
 -- name: limit_statements
 SELECT set_config('statement_timeout', %s, true)
 

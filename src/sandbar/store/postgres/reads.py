@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from sandbar.patience import Patience
+from sandbar.sql import load_queries
 from sandbar.store.postgres.arrays import Blobs, Longs
 from sandbar.store.postgres.connection import Connection, limit_ms, translated
-from sandbar.store.postgres.scans import compose_scan
+from sandbar.store.postgres.scans import compose_scan, explain_scan
 from sandbar.store.postgres.words import find_words
-from sandbar.store.queries import load_queries
 from sandbar.store.rows import Row, State, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan, levels_at
 from sandbar.store.search import Sought
@@ -153,7 +153,7 @@ class PostgresReads:
     def explain(self, scan: Scan) -> str:
         """PostgreSQL's plan for this scan."""
         sql, bindings = compose_scan(self._ws, scan, self.state.t)
-        return "\n".join(line for (line,) in self._all(f"EXPLAIN (COSTS OFF) {sql}", bindings))
+        return "\n".join(line for (line,) in self._all(explain_scan(sql), bindings))
 
     def versions(self, id: int, *, after: int, limit: int) -> list[Version]:
         """The versions of an entity with t > `after`, oldest first."""

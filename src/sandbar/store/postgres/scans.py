@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sandbar.sql import load_queries
 from sandbar.store.postgres.arrays import Blobs, Longs
-from sandbar.store.queries import load_queries
 from sandbar.store.scan import Between, Equals, Scan, levels_at
 
 _F = load_queries("sandbar.store.postgres", "scans.sql")
@@ -27,7 +27,7 @@ def compose_scan(ws: int, scan: Scan, last: int) -> Statement:
         heads = _past_heads(ws, scan, scan.as_of, last)
         arms = [_arm(head, part, scan) for part in _parts(scan) for head in heads]
         places, bindings = _merge(arms, scan)
-    sql = _F.documents_as_of.format(places=places, order=_order(scan, "s.key"))
+    sql = _F.documents_as_of.format(places=places, order=_order_of_page(scan))
     return sql, (*bindings, ws, scan.as_of, ws, scan.as_of)
 
 
@@ -36,12 +36,19 @@ def _merge(arms: list[Statement], scan: Scan) -> Statement:
     counts_once = isinstance(scan.drive, Equals) and len(scan.drive.keys) > 1
     if len(arms) == 1 and not counts_once:
         return arms[0]
-    # A many-valued slot can hold two of the keys: each entity counts once.
-    distinct, also_by = (" DISTINCT ON (s.id)", ", s.key") if counts_once else ("", "")
-    body = " UNION ALL ".join(f"({sql})" for sql, _ in arms)
+    body = f" {_F.next_arm} ".join(f"({sql})" for sql, _ in arms)
     bindings = tuple(value for _, values in arms for value in values)
-    order = _order(scan, "s.key") + also_by
-    return f"SELECT{distinct} * FROM ({body}) s {order} LIMIT %s", (*bindings, scan.limit)
+    if counts_once:
+        merged = _F.merged_once.format(arms=body)
+    else:
+        merged = _F.merged.format(arms=body, order=_order_of_page(scan))
+    return merged, (*bindings, scan.limit)
+
+
+def explain_scan(sql: str) -> str:
+    """The statement that asks for the plan of a scan."""
+    explaining: str = _F.explain.format(scan=sql)
+    return explaining
 
 
 def _parts(scan: Scan) -> list[Equals | Between]:
@@ -56,11 +63,10 @@ def _range_as_of(ws: int, scan: Scan, drive: Between) -> Statement:
     bindings: list[Any] = []
     _restrict(where, bindings, drive, scan)
     arm = (ws, drive.property, *bindings)
-    way = " DESC" if scan.descending else ""
     sql = _F.range_as_of.format(
         where=" ".join(where),
-        arm_order=_order(scan, "s.value"),
-        order=f"ORDER BY key{way}, id{way}",
+        arm_order=_order_of_arm(scan),
+        order=_F.page_by_key_down if scan.descending else _F.page_by_key,
     )
     return sql, (*arm, *arm, scan.as_of, scan.as_of, scan.limit)
 
@@ -77,7 +83,7 @@ def _arm(head: Statement, part: Equals | Between, scan: Scan, *, narrow: bool = 
     where: list[str] = []
     _restrict(where, bindings, part, scan)
     if narrow and scan.classes:
-        where.append("AND e.class = ANY(%s)")
+        where.append(_F.is_class)
         bindings.append(Longs(scan.classes))
     for probe in scan.also if narrow else ():
         where.append(_F.probe)
@@ -85,29 +91,34 @@ def _arm(head: Statement, part: Equals | Between, scan: Scan, *, narrow: bool = 
     sql = head[0].format(where=" ".join(where))
     if isinstance(part, Equals) and len(part.keys) > 1:
         return sql, tuple(bindings)  # unsorted and with repetitions: no place to stop
-    return f"{sql} {_order(scan, 's.value')} LIMIT %s", (*bindings, scan.limit)
+    return f"{sql} {_order_of_arm(scan)} {_F.length}", (*bindings, scan.limit)
 
 
 def _restrict(where: list[str], bindings: list[Any], part: Equals | Between, scan: Scan) -> None:
     if isinstance(part, Equals):
         is_one = len(part.keys) == 1
-        where.append("AND s.value = %s" if is_one else "AND s.value = ANY(%s)")
+        where.append(_F.is_key if is_one else _F.is_any_key)
         bindings.append(part.keys[0] if is_one else Blobs(part.keys))
         if scan.after is not None:
-            where.append("AND s.id > %s")
+            where.append(_F.after_id)
             bindings.append(scan.after.id)
         return
     if scan.after is not None:
-        where.append(f"AND (s.value, s.id) {'<' if scan.descending else '>'} (%s, %s)")
+        where.append(_F.before_place if scan.descending else _F.after_place)
         bindings += [scan.after.key, scan.after.id]
-    for bound, operator in ((part.low, ">="), (part.high, "<")):
+    for bound, condition in ((part.low, _F.from_key), (part.high, _F.below_key)):
         if bound is not None:
-            where.append(f"AND s.value {operator} %s")
+            where.append(condition)
             bindings.append(bound)
 
 
-def _order(scan: Scan, key: str) -> str:
+def _order_of_arm(scan: Scan) -> str:
     if isinstance(scan.drive, Equals):
-        return "ORDER BY s.id"
-    way = " DESC" if scan.descending else ""
-    return f"ORDER BY {key}{way}, s.id{way}"
+        return str(_F.by_id)
+    return str(_F.by_value_down if scan.descending else _F.by_value)
+
+
+def _order_of_page(scan: Scan) -> str:
+    if isinstance(scan.drive, Equals):
+        return str(_F.by_id)
+    return str(_F.by_key_down if scan.descending else _F.by_key)

@@ -1,5 +1,6 @@
--- Fragments from which scans.py composes index walks: one arm per index range. {where} receives
--- the range. As in queries.sql, OFFSET 0 keeps the planner from turning a walk around.
+-- Fragments from which scans.py composes index walks: one arm per index range, with its order and
+-- its length; {where} receives the range. Of several arms one page is merged. As in queries.sql,
+-- OFFSET 0 keeps the planner from turning a walk around.
 
 -- name: arm_now
 SELECT s.value AS key, s.id, e.class, e.t, e.doc FROM slot s
@@ -37,6 +38,68 @@ CROSS JOIN LATERAL (
 -- name: probe
 AND EXISTS (SELECT FROM slot p WHERE p.ws = s.ws AND p.property = %s AND p.value = ANY(%s)
             AND p.id = s.id OFFSET 0)
+
+-- name: is_key
+AND s.value = %s
+
+-- name: is_any_key
+AND s.value = ANY(%s)
+
+-- name: is_class
+AND e.class = ANY(%s)
+
+-- name: after_id
+AND s.id > %s
+
+-- name: after_place
+AND (s.value, s.id) > (%s, %s)
+
+-- name: before_place
+AND (s.value, s.id) < (%s, %s)
+
+-- name: from_key
+AND s.value >= %s
+
+-- name: below_key
+AND s.value < %s
+
+-- name: by_id
+ORDER BY s.id
+
+-- name: by_value
+ORDER BY s.value, s.id
+
+-- name: by_value_down
+ORDER BY s.value DESC, s.id DESC
+
+-- name: by_key
+ORDER BY s.key, s.id
+
+-- name: by_key_down
+ORDER BY s.key DESC, s.id DESC
+
+-- name: page_by_key
+ORDER BY key, id
+
+-- name: page_by_key_down
+ORDER BY key DESC, id DESC
+
+-- name: length
+LIMIT %s
+
+-- name: next_arm
+UNION ALL
+
+-- name: merged
+SELECT * FROM ({arms}) s {order} LIMIT %s
+
+-- A many-valued slot can hold two of the keys: each entity counts once.
+
+-- name: merged_once
+SELECT DISTINCT ON (s.id) * FROM ({arms}) s ORDER BY s.id, s.key LIMIT %s
+
+-- name: explain
+EXPLAIN (COSTS OFF) {scan}
 
 -- name: documents_as_of
 SELECT s.key, s.id, d.class, d.t, d.doc FROM ({places}) s CROSS JOIN LATERAL (

@@ -103,7 +103,7 @@ class PostgresStore(OpenStore):
         refuse_on_writer()
         self._require_open()
         with translated(), open_writer(self._url) as connection:
-            command(connection, "BEGIN; SET LOCAL statement_timeout = 0")
+            command(connection, QUERIES.begin_limited.format(ms=0))  # 0: none
             row = connection.execute(
                 QUERIES.drop_workspace, (name, secrets.randbits(52))
             ).fetchone()

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from sandbar.sql import load_queries
 from sandbar.store.numbering import Numbers, NumberTaken, Outcome, number_taken, strangers
 from sandbar.store.plan import Plan
 from sandbar.store.postgres.arrays import Longs, Texts
 from sandbar.store.postgres.connection import Connection, command
 from sandbar.store.postgres.pool import Pool
-from sandbar.store.queries import load_queries
 from sandbar.store.trail import (
     AUDIT_TYPES,
     AuditRow,
@@ -29,7 +29,7 @@ from sandbar.store.trail import (
 )
 from sandbar.store.writer import refuse_on_writer
 
-_Q = load_queries("sandbar.store.postgres", "trail.sql")
+_Q = load_queries("sandbar.store.postgres", "trail.sql", audit=AuditRow._fields)
 
 _GREATEST = (1 << 63) - 1
 _NUMBERS = {name for name, kind in AUDIT_TYPES.items() if kind in (int, bool)}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sandbar.sql import load_queries
 from sandbar.store.plan import Plan
 from sandbar.store.postgres.arrays import Longs, Texts
 from sandbar.store.postgres.connection import Connection
-from sandbar.store.queries import load_queries
 from sandbar.store.search import GAP, AllOf, Sought, Term, Words
 
 _Q = load_queries("sandbar.store.postgres", "queries.sql")

@@ -12,9 +12,9 @@ import msgspec
 
 from sandbar import clock
 from sandbar.errors import NotFound, Unavailable, Unsupported
+from sandbar.sql import load_queries
 from sandbar.store.archive import Table, Values, WorkspaceRow, damaged, not_empty
 from sandbar.store.files import put_in_place, remove, sync_file
-from sandbar.store.queries import load_queries
 from sandbar.store.sqlite.claim import Claim
 from sandbar.store.sqlite.connection import begin_writing, open_reader, open_writer, translated
 from sandbar.store.sqlite.store import whole_path
@@ -102,14 +102,13 @@ def _beside(whole: str) -> Iterator[SqliteDestination]:
         connection = open_writer(part)
         opened = connection
         with translated():
-            for pragma in ("journal_mode=OFF", "synchronous=OFF"):
-                connection.execute(f"PRAGMA {pragma}").fetchall()
+            connection.execute(_Q.without_log).fetchall()
             connection.execute("BEGIN IMMEDIATE")
 
         def place() -> None:
             with translated():
                 opened.execute("COMMIT")
-                opened.execute("PRAGMA journal_mode=WAL").fetchall()
+                opened.execute(_Q.with_log).fetchall()
                 opened.close()
             try:
                 sync_file(part)

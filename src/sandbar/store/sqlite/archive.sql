@@ -4,6 +4,15 @@
 SELECT ws, CASE WHEN t < 0 THEN '' ELSE name END, t, generation, next_id, instant_us, limits
 FROM workspace ORDER BY ws
 
+-- A new file is filled without a log, and nothing is synced before it is whole.
+
+-- name: without_log
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF
+
+-- name: with_log
+PRAGMA journal_mode = WAL
+
 -- name: has_workspaces
 SELECT EXISTS (SELECT 1 FROM workspace)
 

@@ -23,8 +23,8 @@ import apsw
 import msgspec
 
 from sandbar.faults import log_fault
+from sandbar.sql import load_queries
 from sandbar.store.numbering import Numbers, number_taken, strangers
-from sandbar.store.queries import load_queries
 from sandbar.store.trail import AuditRow, audit_row
 
 ROWS_MAX = 20_000  # then whoever asks has to wait for the table after all
@@ -32,7 +32,7 @@ MOVED_AT_ONCE = 256  # rows, by who must not take long
 _MARK = "-audit-"
 _HEAD = b"sandbar audit rows 1\n"
 _RUN = re.compile(r"\d+")
-_Q = load_queries("sandbar.store.sqlite", "trail.sql")
+_Q = load_queries("sandbar.store.sqlite", "trail.sql", audit=AuditRow._fields)
 
 
 class AsideRow(NamedTuple):

@@ -10,7 +10,10 @@ import apsw
 from sandbar import clock
 from sandbar.errors import Fault, Incorrect, Interrupted, Problem, Unavailable
 from sandbar.patience import current
+from sandbar.sql import load_queries
 from sandbar.store.sqlite.inheritance import note_opened, refuse_inherited
+
+_Q = load_queries("sandbar.store.sqlite", "connection.sql")
 
 _MODE = 0o600
 _BUSY_S_MAX = 5.0
@@ -49,15 +52,8 @@ def open_writer(path: str) -> apsw.Connection:
     """A connection that may write: every commit is synced to the disk."""
     with translated():
         connection = _open(path)
-        for pragma in (
-            "journal_mode=WAL",
-            "synchronous=FULL",
-            "foreign_keys=ON",
-            f"cache_size=-{_WRITER_CACHE_KIB}",
-            "trusted_schema=OFF",
-            f"wal_autocheckpoint={_LOG_PAGES}",
-        ):
-            connection.execute(f"PRAGMA {pragma}").fetchall()
+        settings = _Q.set_up_writer.format(cache_kib=_WRITER_CACHE_KIB, log_pages=_LOG_PAGES)
+        connection.execute(settings).fetchall()
         return connection
 
 
@@ -65,9 +61,8 @@ def open_claimer(path: str) -> apsw.Connection:
     """A connection for writes that may be lost with the power, so they wait for no disk."""
     with translated():
         connection = _open(path)
-        log = f"wal_autocheckpoint={_LOG_PAGES}"  # no less than the writer, who is to move it
-        for pragma in ("synchronous=NORMAL", "trusted_schema=OFF", log):
-            connection.execute(f"PRAGMA {pragma}").fetchall()
+        # As many pages of the log as the writer leaves, who is to move it.
+        connection.execute(_Q.set_up_claimer.format(log_pages=_LOG_PAGES)).fetchall()
         return connection
 
 
@@ -102,8 +97,7 @@ def open_reader(path: str) -> apsw.Connection:
     """A connection that cannot write, whatever it is told."""
     with translated():
         connection = _open(path)
-        for pragma in ("query_only=ON", f"cache_size=-{_READER_CACHE_KIB}", "trusted_schema=OFF"):
-            connection.execute(f"PRAGMA {pragma}").fetchall()
+        connection.execute(_Q.set_up_reader.format(cache_kib=_READER_CACHE_KIB)).fetchall()
         return connection
 
 

@@ -12,7 +12,7 @@ import threading
 import apsw
 
 from sandbar.patience import current
-from sandbar.store.queries import load_queries
+from sandbar.sql import load_queries
 from sandbar.store.rows import ERASED
 from sandbar.store.sqlite.connection import open_writer, translated
 from sandbar.store.sqlite.file import File
@@ -53,7 +53,7 @@ def scrub(file: File, lock: threading.RLock) -> bool:
             if not _empty_log(connection, _READER_S_MAX):
                 return False  # the whole file would be written to a log that only grows
             _merge(connection)
-            connection.execute("VACUUM")
+            connection.execute(QUERIES.write_anew)
             return _empty_log(connection, _LAST_READER_S_MAX)
     finally:
         connection.close(True)
@@ -74,6 +74,6 @@ def _empty_log(connection: apsw.Connection, patience_s: float) -> bool:
     All who write wait meanwhile, so it is not long.
     """
     connection.set_busy_timeout(int(patience_s * 1000))
-    busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
+    busy = connection.execute(QUERIES.empty_log).fetchall()[0][0]
     connection.set_busy_timeout(_WRITERS_MS_MAX)
     return not busy

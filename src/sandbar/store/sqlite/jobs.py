@@ -15,9 +15,9 @@ import apsw
 import msgspec
 
 from sandbar import clock
+from sandbar.sql import load_queries
 from sandbar.store.jobs import PUT_OFF_MAX_S, Claim, microseconds, new_token, seconds
 from sandbar.store.plan import Plan
-from sandbar.store.queries import load_queries
 from sandbar.store.sqlite.connection import open_claimer
 from sandbar.store.sqlite.file import File
 from sandbar.store.sqlite.line import Line

@@ -14,9 +14,9 @@ from sandbar import clock
 from sandbar.errors import Interrupted, Problem, Unavailable
 from sandbar.faults import log_fault
 from sandbar.patience import current
+from sandbar.sql import load_queries
 from sandbar.store.jobs import microseconds
 from sandbar.store.owed import LEASE_S, SCRUB, Duty, pause_s
-from sandbar.store.queries import load_queries
 from sandbar.store.sqlite.erasure import scrub
 from sandbar.store.sqlite.file import File
 from sandbar.store.writer import refuse_on_writer

@@ -245,6 +245,12 @@ INSERT INTO search (search, rank) VALUES ('merge', -64)
 -- name: go_on_merging
 INSERT INTO search (search, rank) VALUES ('merge', 64)
 
+-- name: write_anew
+VACUUM
+
+-- name: empty_log
+PRAGMA wal_checkpoint(TRUNCATE)
+
 -- name: erase_usage
 UPDATE workspace SET history_bytes = history_bytes - (
   SELECT coalesce(sum(octet_length(doc)), 0) FROM version WHERE ws = ?1 AND id = ?2)

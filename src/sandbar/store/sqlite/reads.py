@@ -9,12 +9,12 @@ import apsw
 import msgspec
 
 from sandbar.patience import Patience
-from sandbar.store.queries import load_queries
+from sandbar.sql import load_queries
 from sandbar.store.rows import Row, State, TxRow, Version
 from sandbar.store.scan import Found, Key, Scan, levels_at
 from sandbar.store.search import Sought
 from sandbar.store.sqlite.connection import translated
-from sandbar.store.sqlite.scans import compose_scan
+from sandbar.store.sqlite.scans import compose_scan, explain_scan
 from sandbar.store.sqlite.words import find_words
 from sandbar.store.wanted import LookedUp, Wanted
 from sandbar.store.workspaces import no_workspace
@@ -139,7 +139,7 @@ class SqliteReads:
     def explain(self, scan: Scan) -> str:
         """SQLite's plan for this scan."""
         sql, bindings = compose_scan(self._ws, scan, self.state.t)
-        cursor = self._connection.execute(f"EXPLAIN QUERY PLAN {sql}", bindings)
+        cursor = self._connection.execute(explain_scan(sql), bindings)
         return "\n".join(row[3] for row in cursor)
 
     def versions(self, id: int, *, after: int, limit: int) -> list[Version]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from sandbar.store.queries import load_queries
+from sandbar.sql import load_queries
 from sandbar.store.scan import Between, Equals, Key, Scan, levels_at
 
 _F = load_queries("sandbar.store.sqlite", "scans.sql")
@@ -33,15 +33,21 @@ def compose_scan(ws: int, scan: Scan, last: int) -> Statement:
     counts_once = isinstance(scan.drive, Equals) and len(scan.drive.keys) > 1
     if len(arms) == 1 and not counts_once:
         return arms[0]
-    columns = "key, id" if scan.as_of is not None else "key, id, class, t, doc"
-    body = " UNION ALL ".join(f"SELECT {columns} FROM ({sql})" for sql, _ in arms)
+    body = f" {_F.next_arm} ".join(_F.arm.format(arm=sql) for sql, _ in arms)
     bindings = tuple(value for _, values in arms for value in values)
-    bindings += (scan.limit,)
-    if counts_once:
-        # A many-valued slot can hold two of the keys: each entity counts once.
-        columns = columns.replace("key", "min(key) AS key", 1)
-        return f"SELECT {columns} FROM ({body}) GROUP BY id ORDER BY id LIMIT ?", bindings
-    return f"SELECT {columns} FROM ({body}) {_order(scan, '')} LIMIT ?", bindings
+    if not counts_once:
+        merged = _F.merged.format(arms=body, order=_order_of_page(scan))
+    elif scan.as_of is None:
+        merged = _F.merged_once.format(arms=body)
+    else:
+        merged = _F.merged_once_as_of.format(arms=body)
+    return merged, (*bindings, scan.limit)
+
+
+def explain_scan(sql: str) -> str:
+    """The statement that asks for the plan of a scan."""
+    explaining: str = _F.explain.format(scan=sql)
+    return explaining
 
 
 def _parts(scan: Scan) -> list[Equals | Between]:
@@ -56,7 +62,7 @@ def _range_as_of(ws: int, scan: Scan, drive: Between) -> Statement:
     bindings: list[Any] = []
     _restrict(where, bindings, drive, scan)
     arm = (ws, drive.property, *bindings)
-    sql = _F.range_as_of.format(where=" ".join(where), order=_order(scan, ""))
+    sql = _F.range_as_of.format(where=" ".join(where), order=_order_of_page(scan))
     return sql, (*arm, *arm, scan.as_of, scan.as_of, scan.limit)
 
 
@@ -72,13 +78,13 @@ def _arm(head: Statement, part: Equals | Between, scan: Scan, *, narrow: bool = 
     sql, bindings = [head[0]], [*head[1]]
     _restrict(sql, bindings, part, scan)
     if narrow and scan.classes:
-        sql.append(f"AND e.class IN ({_marks(scan.classes)})")
+        sql.append(_F.is_class.format(classes=_marks(scan.classes)))
         bindings += scan.classes
     for probe in scan.also if narrow else ():
         sql.append(_F.probe.format(keys=_marks(probe.keys)))
         bindings += [probe.property, *probe.keys]
     if not (isinstance(part, Equals) and len(part.keys) > 1):  # else repetitions would fill it
-        sql.append(f"{_order(scan, 's.')} LIMIT ?")
+        sql += (_order_of_arm(scan), _F.length)
         bindings.append(scan.limit)
     return " ".join(sql), tuple(bindings)
 
@@ -86,23 +92,23 @@ def _arm(head: Statement, part: Equals | Between, scan: Scan, *, narrow: bool = 
 def _restrict(sql: list[str], bindings: list[Any], part: Equals | Between, scan: Scan) -> None:
     if isinstance(part, Equals):
         is_one = len(part.keys) == 1
-        sql.append("AND s.value = ?" if is_one else f"AND s.value IN ({_marks(part.keys)})")
+        sql.append(_F.is_key if is_one else _F.is_any_key.format(keys=_marks(part.keys)))
         bindings += part.keys
         if scan.after is not None:
-            sql.append("AND s.id > ?")
+            sql.append(_F.after_id)
             bindings.append(scan.after.id)
         return
     low, high = part.low, part.high
     if scan.after is not None and _is_inside(scan.after.key, part):
-        sql.append(f"AND (s.value, s.id) {'<' if scan.descending else '>'} (?, ?)")
+        sql.append(_F.before_place if scan.descending else _F.after_place)
         bindings += [scan.after.key, scan.after.id]
         # SQLite walks from one bound only: the position must be the one that it finds.
         low, high = (low, None) if scan.descending else (None, high)
     elif scan.after is not None and _is_beyond(scan.after.key, part, scan.descending):
-        sql.append("AND 0")
-    for bound, operator in ((low, ">="), (high, "<")):
+        sql.append(_F.nothing)
+    for bound, condition in ((low, _F.from_key), (high, _F.below_key)):
         if bound is not None:
-            sql.append(f"AND s.value {operator} ?")
+            sql.append(condition)
             bindings.append(bound)
 
 
@@ -117,12 +123,16 @@ def _is_beyond(key: Key, part: Between, descending: bool) -> bool:
     return part.high is not None and key >= part.high
 
 
-def _order(scan: Scan, alias: str) -> str:
-    column = "value" if alias else "key"
+def _order_of_arm(scan: Scan) -> str:
     if isinstance(scan.drive, Equals):
-        return f"ORDER BY {alias}id"
-    way = " DESC" if scan.descending else ""
-    return f"ORDER BY {alias}{column}{way}, {alias}id{way}"
+        return str(_F.by_id)
+    return str(_F.by_key_down if scan.descending else _F.by_key)
+
+
+def _order_of_page(scan: Scan) -> str:
+    if isinstance(scan.drive, Equals):
+        return str(_F.page_by_id)
+    return str(_F.page_by_key_down if scan.descending else _F.page_by_key)
 
 
 def _marks(values: tuple[Any, ...]) -> str:

@@ -18,9 +18,9 @@ import apsw
 
 from sandbar.errors import Problem
 from sandbar.faults import log_fault
+from sandbar.sql import load_queries
 from sandbar.store.numbering import Numbers, NumberTaken, Outcome, number_taken, strangers
 from sandbar.store.plan import Plan
-from sandbar.store.queries import load_queries
 from sandbar.store.sqlite.aside import (
     MOVED_AT_ONCE,
     NOTHING_MOVES,
@@ -51,7 +51,7 @@ from sandbar.store.trail import (
 )
 from sandbar.store.writer import refuse_on_writer
 
-_Q = load_queries("sandbar.store.sqlite", "trail.sql")
+_Q = load_queries("sandbar.store.sqlite", "trail.sql", audit=AuditRow._fields)
 
 _GREATEST = (1 << 63) - 1
 _LOG_BYTES_MAX = 4_000_000  # beyond this it is moved into the file
@@ -149,9 +149,9 @@ class SqliteTrail:
         try:
             row = rehearsed_row(self.run)
             with self._appending.transaction(begin_at_once) as connection:
-                connection.execute("SAVEPOINT tried")
+                connection.execute(_Q.begin_trial)
                 connection.execute(_Q.put_audit, (ws, *row))
-                connection.execute("ROLLBACK TO tried")
+                connection.execute(_Q.end_trial)
                 connection.execute(_Q.put_audit, (_NO_WORKSPACE, *row))
                 connection.execute(_Q.drop_audit, (_NO_WORKSPACE, row.run, row.n))
         except NotFree:

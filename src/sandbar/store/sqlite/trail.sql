@@ -8,6 +8,12 @@ SELECT epoch FROM workspace WHERE ws = ? AND t >= 0
 
 -- Of a row that is only tried, before its transaction ends.
 
+-- name: begin_trial
+SAVEPOINT tried
+
+-- name: end_trial
+ROLLBACK TO tried
+
 -- name: drop_audit
 DELETE FROM audit WHERE ws = ? AND run = ? AND n = ?
 

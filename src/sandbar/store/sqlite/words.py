@@ -5,8 +5,8 @@ from __future__ import annotations
 import apsw
 import msgspec
 
+from sandbar.sql import load_queries
 from sandbar.store.plan import Plan
-from sandbar.store.queries import load_queries
 from sandbar.store.search import AllOf, Sought, Term
 
 QUERIES = load_queries("sandbar.store.sqlite", "queries.sql")

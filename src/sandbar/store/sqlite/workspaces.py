@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from sandbar.store.queries import load_queries
+from sandbar.sql import load_queries
 from sandbar.store.sqlite.file import File
 from sandbar.store.sqlite.owed import owe_scrub
 from sandbar.store.sqlite.reads import QUERIES

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sandbar.access import is_known_name
 from sandbar.verbs.context import Context
 from sandbar.workflow import NOT_STARTER, Machine
 
@@ -16,6 +15,6 @@ def unknown_answerers(context: Context, machine: Machine) -> Iterator[dict[str, 
     for n, state in enumerate(machine.states.values()):
         by = () if state.input is None else state.input.by
         for name in by:
-            if name != NOT_STARTER and not is_known_name(context.db.services(), name):
+            if name != NOT_STARTER and not context.db.is_known_name(name):
                 said = f"no role and no account is called {name} yet; accounts: user/anna"
                 yield {"at": f"states[{n}].input.by", "message": said}

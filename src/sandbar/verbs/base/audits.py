@@ -63,7 +63,7 @@ def list_entries(context: Context, arguments: ListArguments) -> AuditList:
     if arguments.cursor is not None:
         place = read_place(arguments.cursor, tuple[int, int, int], *question)
     limit = arguments.limit or _ENTRIES_DEFAULT
-    rows = context.journal.trail.rows(
+    rows = context.services.journal.trail.rows(
         context.db.number,
         limit=limit + 1,
         cursor=place,

@@ -37,7 +37,7 @@ def list_codecs(context: Context, arguments: NoArguments) -> Codecs:
                 suffixes=list(one.suffixes),
                 many=one.is_bulk,
             )
-            for one in context.codecs
+            for one in context.services.codecs
         ]
     )
 

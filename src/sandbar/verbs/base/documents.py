@@ -23,13 +23,13 @@ _encode = msgspec.json.Encoder(order="deterministic", decimal_format="string").e
 def parsed_source(context: Context, cls: str, source: str, format: str | None) -> Parsed:
     """What a document says; nothing is written."""
     schema = context.db.schema()
-    codec = context.codecs.choose(schema, schema.ident(cls), format=format)
+    codec = context.services.codecs.choose(schema, schema.ident(cls), format=format)
     return parse_one(codec, source, schema, schema.ident(cls))
 
 
 def as_text(context: Context, entity: Entity, format: str, schema: Introspection) -> str:
     """An entity as a document."""
-    codec = context.codecs.choose(schema, entity.class_, format=format)
+    codec = context.services.codecs.choose(schema, entity.class_, format=format)
     return emit_one(codec, entity, schema)
 
 

@@ -37,8 +37,6 @@ EXPORT_URI = "mcp://sandbar/project/export/"
 ZIP = "application/zip"
 ZIP_BYTES_MAX = 64 << 20
 
-# Whoever calls from here has the files of this machine at hand anyway.
-_AT_HOME = ("cli", "library")
 _zipping = threading.BoundedSemaphore(2)  # each holds a whole workspace in memory
 # Sources of packs that come with Sandbar, for whoever has not loaded them.
 _BROUGHT_BY = {"notes": "memory", "server-memory": "memory"}
@@ -110,7 +108,7 @@ def export(context: Context, arguments: ExportArguments) -> ExportAnswer:
     with _folder(context, arguments.to, is_made=True) as folder:
         done = export_project(
             context.db,
-            context.codecs,
+            context.services.codecs,
             FolderTarget(folder),
             classes=classes,
             progress=context.progress,
@@ -118,22 +116,20 @@ def export(context: Context, arguments: ExportArguments) -> ExportAnswer:
     return ExportAnswer(**msgspec.structs.asdict(done))
 
 
-def zipped(context: Context, cls: str | None) -> bytes:
-    """The workspace, or the instances of a class, as the bytes of a zip file."""
+def zipped(context: Context, arguments: ExportArguments) -> bytes:
+    """The workspace, or the instances of some classes, as the bytes of a zip file."""
     if not _zipping.acquire(blocking=False):
         raise Unavailable(
             "project.zips-busy", "other zips are being made right now", hint="try again soon"
         )
     try:
-        return _zipped(context, [] if cls is None else [cls])
+        file = _Bounded()
+        target = ZipTarget(file)
+        classes = arguments.classes or []
+        export_project(context.db, context.services.codecs, target, classes=classes)
+        return file.getvalue()
     finally:
         _zipping.release()
-
-
-def _zipped(context: Context, classes: list[str]) -> bytes:
-    file = _Bounded()
-    export_project(context.db, context.codecs, ZipTarget(file), classes=classes)
-    return file.getvalue()
 
 
 class _Bounded(io.BytesIO):
@@ -164,13 +160,13 @@ def import_(context: Context, arguments: ImportArguments) -> Imported:
         kind = _kind(arguments)
         _check_pack(kind, sources)
         source = choose_source(folder, sources, kind)
-        return run(context.db, context.workflows, context.codecs, folder, source, wishes)
+        return run(context.db, context.workflows, context.services.codecs, folder, source, wishes)
 
 
 def _sources(context: Context, cls: str | None) -> tuple[Source, ...]:
     """An export first, what packs recognise next, any folder of files last."""
     project, files = built_in_sources(cls)
-    return project, *context.pack_sources(), files
+    return project, *context.services.sources, files
 
 
 def _kind(arguments: ImportArguments) -> str | None:
@@ -191,9 +187,9 @@ def _check_pack(kind: str | None, sources: tuple[Source, ...]) -> None:
 
 def _folder(context: Context, path: str, *, is_made: bool = False) -> RootedFolder:
     """The folder that is meant: anywhere for who sits at this machine, else below the root."""
-    if context.surface in _AT_HOME and context.db.caller.is_operator:
+    if context.db.caller.is_at_machine:
         return RootedFolder(Path(path), is_made=True) if is_made else RootedFolder.of(Path(path))
-    if context.projects is None:
+    if context.services.projects is None:
         raise Forbidden(
             "project.no-folder",
             "this server lets nobody export to folders or import from them",
@@ -207,7 +203,7 @@ def _folder(context: Context, path: str, *, is_made: bool = False) -> RootedFold
             "a key that is narrowed to classes reads and writes no folders",
             hint="project.export without `to` offers a zip of what it may see",
         )
-    home = project_home(context.projects, context.db.caller.workspace, context.db.number)
+    home = project_home(context.services.projects, context.db.caller.workspace, context.db.number)
     return RootedFolder(home, path, is_made=is_made, within=home.name)
 
 
@@ -254,3 +250,6 @@ VERBS = (
         examples=(Example("What an export would change", {"from": "<exported folder>"}),),
     ),
 )
+
+# What `project.export` names when it offers a zip: doors read it, and nobody calls it by a name.
+AS_ZIP = msgspec.structs.replace(VERBS[0], run=zipped, result=bytes)

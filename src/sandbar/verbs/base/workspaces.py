@@ -9,7 +9,6 @@ from msgspec import Meta
 
 from sandbar import clock
 from sandbar.access import (
-    Neighbours,
     WorkspaceView,
     budgets_of,
     create_workspace,
@@ -100,7 +99,7 @@ class Deleted(Answer, frozen=True, kw_only=True):
 def create(context: Context, arguments: CreateArguments) -> WorkspaceAnswer:
     """Make a workspace."""
     made = create_workspace(
-        neighbours_of(context),
+        context.services.neighbours,
         context.db.caller,
         arguments.name,
         owner=arguments.owner,
@@ -113,11 +112,11 @@ def create(context: Context, arguments: CreateArguments) -> WorkspaceAnswer:
 def usage(context: Context, arguments: UsageArguments) -> UsageAnswer:
     """What a workspace uses, and may use."""
     caller = context.db.caller
-    budgets = budgets_of(neighbours_of(context), caller, arguments.name)
+    budgets = budgets_of(context.services.neighbours, caller, arguments.name)
     name = arguments.name or caller.workspace
     account, waiting = budgets.account(), budgets.waiting()
     now = account.usage.at(account.now_us, account.limits)
-    used = {**now._asdict(), "streams": context.count_streams(name)}
+    used = {**now._asdict(), "streams": context.services.count_streams(name)}
     found = {}
     for limit in LIMIT_NAMES:
         field = limit.replace("-", "_")
@@ -137,7 +136,7 @@ def usage(context: Context, arguments: UsageArguments) -> UsageAnswer:
 
 def list_all(context: Context, arguments: Paged) -> WorkspaceList:
     """The workspaces that the caller sees."""
-    neighbours = neighbours_of(context)
+    neighbours = context.services.neighbours
     names = workspace_names(neighbours, context.db.caller)
     limit = arguments.limit or _PAGE
     page, cursor = page_of_names(names, limit, arguments.cursor, "workspace.list")
@@ -147,7 +146,7 @@ def list_all(context: Context, arguments: Paged) -> WorkspaceList:
 def suspend(context: Context, arguments: SuspendArguments) -> WorkspaceAnswer:
     """Close a workspace for now, or open it again."""
     seen = suspend_workspace(
-        neighbours_of(context),
+        context.services.neighbours,
         context.db.caller,
         arguments.name,
         resume=arguments.resume,
@@ -159,15 +158,9 @@ def suspend(context: Context, arguments: SuspendArguments) -> WorkspaceAnswer:
 def delete(context: Context, arguments: DeleteArguments) -> Deleted:
     """Erase a workspace."""
     seen = delete_workspace(
-        neighbours_of(context), context.db.caller, arguments.name, confirm=arguments.confirm
+        context.services.neighbours, context.db.caller, arguments.name, confirm=arguments.confirm
     )
     return Deleted(deleted=seen)
-
-
-def neighbours_of(context: Context) -> Neighbours:
-    """The workspaces of the database."""
-    assert context.neighbours is not None, "this context was made without neighbours"
-    return context.neighbours
 
 
 VERBS = (

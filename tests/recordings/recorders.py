@@ -1,0 +1,31 @@
+"""Everything that can be recorded, by its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import get_args
+
+from tests.recordings.corpus import record_corpus
+from tests.recordings.examples import Spelling, record_examples, record_mistakes
+from tests.recordings.keeping import Entries
+from tests.recordings.places import Place
+from tests.recordings.scene import Scene
+from tests.recordings.wire import LANES
+
+Recorder = Callable[[Place], Scene]
+
+RECORDERS: dict[str, Recorder] = {
+    "malformed": record_corpus,
+    "mistakes": record_mistakes,
+    **{
+        f"examples-{lane}-{spelling}": partial(record_examples, lane=lane, spelling=spelling)
+        for lane in LANES
+        for spelling in get_args(Spelling)
+    },
+}
+
+
+def recorded(kind: str, place: Place) -> Entries:
+    """The entries of one kind."""
+    return RECORDERS[kind](place).entries
