@@ -9,9 +9,10 @@ from sandbar.access import Caller, local_caller
 from sandbar.database import Database
 from sandbar.edge.runner import Runner
 from sandbar.edge.streams import Streams
-from sandbar.mcp.exchange import Exchange, Listing
+from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.left_open import LeftOpen
 from sandbar.mcp.sessions import Sessions
+from sandbar.serving import Serving
 
 T = TypeVar("T")
 
@@ -19,9 +20,9 @@ T = TypeVar("T")
 class Service:
     """The house behind the methods."""
 
-    def __init__(self, database: Database, listing: Listing = "default") -> None:
+    def __init__(self, database: Database, serving: Serving) -> None:
         self._database = database
-        self.listing = listing  # what `tools/list` shows unless the URL asks for more or less
+        self.listing = serving.tools
         self.local_caller: Caller = local_caller(database.workspace_name)
         self.runner = Runner()
         self.streams = Streams(database.hub, self._changed_at, self._streams_of)
