@@ -29,7 +29,7 @@ from sandbar.mcp.envelopes import (
     what_is_wrong,
     whole_body,
 )
-from sandbar.mcp.exchange import Exchange, Listing, Road, exchange_in, query_of, what_is_wrong_with
+from sandbar.mcp.exchange import Exchange, Road, exchange_in, query_of, what_is_wrong_with
 from sandbar.mcp.folding import Fold
 from sandbar.mcp.frames import send_json
 from sandbar.mcp.methods import Methods
@@ -47,6 +47,7 @@ from sandbar.mcp.wire import (
     failed,
     protocol_error,
 )
+from sandbar.serving import Serving
 
 _VERSION = b"mcp-protocol-version"
 _SESSION = b"mcp-session-id"
@@ -61,8 +62,8 @@ Headers = dict[bytes, bytes]
 class Endpoint:
     """An ASGI app for `/mcp` and `/mcp/sse`; whoever calls it has signed in."""
 
-    def __init__(self, database: Database, listing: Listing = "default") -> None:
-        self._service = Service(database, listing)
+    def __init__(self, database: Database, serving: Serving) -> None:
+        self._service = Service(database, serving)
         self._methods = Methods(self._service)
         self._transports = Transports(self._methods)
         self._sessions = self._service.sessions

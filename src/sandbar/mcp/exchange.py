@@ -15,11 +15,11 @@ from sandbar.edge import state_of
 from sandbar.edge.asgi import Scope
 from sandbar.mcp.client import Client
 from sandbar.mcp.recording import Record
+from sandbar.serving import ToolListing
 from sandbar.verbs import Call, Channel, Verb
 
 Road = Literal["bare", "session", "modern", "stdio"]
 Spelling = Literal["seed", "portable"]
-Listing = Literal["default", "core", "full", "classes", "all"]
 
 SMALL_BYTES_MAX = 64 * 1024
 
@@ -38,7 +38,7 @@ class Exchange(msgspec.Struct, frozen=True):
     road: Road
     version: str
     spelling: Spelling
-    listing: Listing
+    listing: ToolListing
     client: Client
     request_id: str | None = None  # of the HTTP request
     record: Record | None = None
@@ -87,7 +87,7 @@ def spelling_of(road: Road, query: dict[str, list[str]]) -> Spelling:
     return "seed" if road == "bare" else "portable"
 
 
-def listing_of(query: dict[str, list[str]], usual: Listing) -> Listing:
+def listing_of(query: dict[str, list[str]], usual: ToolListing) -> ToolListing:
     """Which tools the endpoint's URL asks for, or the server lists as a rule."""
     wish = query.get("tools", [""])[0]
     return wish if wish in LISTINGS else usual  # type: ignore[return-value]

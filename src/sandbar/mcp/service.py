@@ -12,10 +12,11 @@ from sandbar.database import Database
 from sandbar.edge.runner import Runner
 from sandbar.edge.streams import Streams
 from sandbar.errors import Problem
-from sandbar.mcp.exchange import Exchange, Listing
+from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.left_open import LeftOpen
 from sandbar.mcp.sessions import Sessions
 from sandbar.model import Answer, SecretNotHashed, Written
+from sandbar.serving import Serving
 from sandbar.verbs import Begun, Call
 
 T = TypeVar("T")
@@ -24,9 +25,9 @@ T = TypeVar("T")
 class Service:
     """The house behind the methods."""
 
-    def __init__(self, database: Database, listing: Listing = "default") -> None:
+    def __init__(self, database: Database, serving: Serving) -> None:
         self._database = database
-        self.listing = listing  # what `tools/list` shows unless the URL asks for more or less
+        self.listing = serving.tools
         self.local_caller: Caller = local_caller(database.workspace_name)
         self.runner = Runner()
         self.streams = Streams(database.hub, self._changed_at, self._streams_of)

@@ -3,6 +3,7 @@
 This package is the model's only door; nobody imports its rooms.
 """
 
+from sandbar.model.asking import Askable
 from sandbar.model.bounds import BOUNDS, SchemaBounds
 from sandbar.model.budgets import (
     LIMIT_NAMES,
@@ -44,6 +45,7 @@ from sandbar.model.patterns import compile_pattern
 from sandbar.model.placing import Place
 from sandbar.model.plain_words import UNREADABLE, said_plainly, what_it_takes
 from sandbar.model.purging import PurgeMode
+from sandbar.model.queries import Question
 from sandbar.model.results import (
     Entity,
     HistoryEntry,
@@ -57,6 +59,7 @@ from sandbar.model.results import (
     TransactionEntry,
     Written,
 )
+from sandbar.model.searching import Search
 from sandbar.model.trails import (
     Answer,
     AuditRow,
@@ -81,6 +84,7 @@ __all__ = [
     "Account",
     "AllBut",
     "Answer",
+    "Askable",
     "AuditRow",
     "Budgets",
     "Claim",
@@ -114,11 +118,13 @@ __all__ = [
     "Place",
     "PurgeMode",
     "Purged",
+    "Question",
     "Receipt",
     "Restore",
     "RunEnd",
     "SchemaBounds",
     "Seal",
+    "Search",
     "SearchPage",
     "SecretNotHashed",
     "SlotChange",
