@@ -23,7 +23,7 @@ from sandbar.mcp.service import Service, connection_of
 from sandbar.mcp.talk import ask_client, can_ask, plain_responses, takes_forms
 from sandbar.mcp.task_asking import SESSION_TASKS, being_asked, next_question, replies_in
 from sandbar.mcp.wire import is_modern
-from sandbar.verbs import InputRequired, Started, Task, base_catalogue
+from sandbar.verbs import InputRequired, Started, Task, acting, base_catalogue
 from sandbar.workflow import ProcessView
 
 CALL_S = 45.0  # a call waits so long: less than the minute after which clients give up
@@ -184,10 +184,8 @@ class CallAsking:
         return self._service.left_open.holds(exchange.caller, view.process_id, key)
 
     def _tell(self, exchange: Exchange, process_id: int, replies: dict[str, Any]) -> None:
-        caller = exchange.caller
-        exchange.database.workflows.answer(
-            process_id, replies, principal=caller.principal, roles=caller.roles
-        )
+        by = acting(exchange.caller, "workflow", _ANSWER)
+        exchange.database.workflows.answer(process_id, replies, **by)
 
     def _shown(self, exchange: Exchange, begun: _Round) -> Any:
         """The process as it stands, in the form of the verb that was called."""

@@ -24,9 +24,10 @@ from sandbar.mcp import task_words as words
 from sandbar.mcp.service import Service
 from sandbar.mcp.talk import ANSWER_S, declares_forms
 from sandbar.mcp.wire import dumped
-from sandbar.verbs import Task
+from sandbar.verbs import Task, acting
 from sandbar.workflow import Reply
 
+CHANGING = ("task", "task.cancel")  # that permits to answer a task, too
 BEGUN = "begun-tasks"  # of a session: the processes that its calls have begun
 SESSION_TASKS = "session-tasks"  # of a session: what runs as long as it lives
 _ASKING = "asking"  # of a session: what it is being asked just now
@@ -137,9 +138,7 @@ def answer(database: Database, caller: Caller, handle: str, given: dict[str, Any
     must_write(caller)
     replies = replies_in(given, task.input)
     if replies:
-        database.workflows.answer(
-            task.process_id, replies, principal=caller.principal, roles=caller.roles
-        )
+        database.workflows.answer(task.process_id, replies, **acting(caller, *CHANGING))
 
 
 def replies_in(given: Mapping[str, Any], asked: Container[str]) -> dict[str, Reply]:
@@ -149,7 +148,7 @@ def replies_in(given: Mapping[str, Any], asked: Container[str]) -> dict[str, Rep
 
 def must_write(caller: Caller) -> None:
     """Refuse whoever may look at tasks, but not change them."""
-    if not caller.rights.may_call("task", "task.cancel", "write"):
+    if not caller.rights.may_call(*CHANGING, "write"):
         raise Forbidden(
             "task.forbidden",
             f"a {caller.role} may not cancel or answer tasks",

@@ -19,6 +19,7 @@ from sandbar.mcp.exchange import Exchange, exchange_of
 from sandbar.mcp.service import Service, connection_of
 from sandbar.mcp.talk import ask_client, can_ask
 from sandbar.mcp.task_asking import (
+    CHANGING,
     answer,
     ask_follower,
     being_asked,
@@ -38,7 +39,7 @@ from sandbar.mcp.wire import (
     protocol_error,
 )
 from sandbar.model import is_over_budget
-from sandbar.verbs import Task, Tasks
+from sandbar.verbs import Task, Tasks, acting
 from sandbar.workflow import CALL, unknown_task
 
 PAGE_TASKS = 50
@@ -98,13 +99,11 @@ class TaskMethods:
         if view.workflow != CALL:  # whoever may make a call may also give it up
             must_write(exchange.caller)
         workflows = exchange.database.workflows
-        who = exchange.caller.principal
         ended = workflows.cancel(
             view.process_id,
-            principal=who,
-            roles=exchange.caller.roles,
+            **acting(exchange.caller, *CHANGING),
             run=view.run,
-            wordless=f"cancelled by {who}",
+            wordless=f"cancelled by {exchange.caller.principal}",
         )
         return tasks.shown(ended)
 

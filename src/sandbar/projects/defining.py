@@ -15,6 +15,7 @@ from sandbar.access import (
     is_protected,
     refuse_others_workflow,
     refuse_reserved_workflow,
+    remembered,
 )
 from sandbar.errors import Forbidden, Problem
 from sandbar.model import Create, Introspection, Operation, Update, definition_parts
@@ -127,6 +128,7 @@ class Definitions:
         self._workflows.define(
             spec,
             principal=caller.principal,
+            caller=remembered(caller),
             reason=self._reason,
             admit=partial(refuse_others_workflow, caller),
         )

@@ -19,7 +19,7 @@ from sandbar.verbs.context import Context
 from sandbar.verbs.conversation import Content, Conversation, InputRequired
 from sandbar.verbs.dispatch import dispatch, dispatch_again, dispatch_later
 from sandbar.verbs.schemas import class_arguments, input_schema, output_schema
-from sandbar.verbs.tasks import Started, Task, Tasks
+from sandbar.verbs.tasks import Started, Task, Tasks, acting
 
 __all__ = [
     "EXPORT_URI",
@@ -36,6 +36,7 @@ __all__ = [
     "Task",
     "Tasks",
     "Verb",
+    "acting",
     "base_catalogue",
     "base_verbs",
     "class_arguments",
