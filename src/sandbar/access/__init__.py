@@ -9,10 +9,9 @@ from sandbar.access.accounts import (
     set_role,
 )
 from sandbar.access.admission import MINTED_PACE
-from sandbar.access.again import caller_again, remembered
+from sandbar.access.again import Authority, caller_again, remembered
 from sandbar.access.callers import Access, Caller, Limit, Role, Via, local_caller
 from sandbar.access.guard import (
-    effects_guard,
     refuse_others_workflow,
     refuse_reserved_workflow,
 )
@@ -50,6 +49,7 @@ __all__ = [
     "MINTED_PACE",
     "Access",
     "Account",
+    "Authority",
     "Caller",
     "Grant",
     "Guarded",
@@ -73,7 +73,6 @@ __all__ = [
     "check_deletable",
     "create_workspace",
     "delete_workspace",
-    "effects_guard",
     "entity_count",
     "find_owner",
     "give_leads",

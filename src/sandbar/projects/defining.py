@@ -14,6 +14,7 @@ from sandbar.access import (
     is_protected,
     refuse_others_workflow,
     refuse_reserved_workflow,
+    remembered,
 )
 from sandbar.errors import Forbidden, Problem
 from sandbar.findings import data_of, finding_of, moved_data
@@ -126,6 +127,7 @@ class Definitions:
         self._workflows.define(
             spec,
             principal=caller.principal,
+            caller=remembered(caller),
             reason=self._reason,
             admit=partial(refuse_others_workflow, caller),
         )
