@@ -51,6 +51,7 @@ from sandbar.model.parts import definition_parts
 from sandbar.model.patterns import compile_pattern
 from sandbar.model.placing import Place
 from sandbar.model.plain_words import UNREADABLE, said_plainly, what_it_takes
+from sandbar.model.preview import Foreseen, Preview
 from sandbar.model.purging import PurgeMode
 from sandbar.model.results import (
     Entity,
@@ -96,6 +97,7 @@ __all__ = [
     "Expression",
     "Finding",
     "Findings",
+    "Foreseen",
     "Former",
     "Guard",
     "HistoryEntry",
@@ -114,6 +116,7 @@ __all__ = [
     "Outcome",
     "Page",
     "Place",
+    "Preview",
     "PurgeMode",
     "Purged",
     "Receipt",

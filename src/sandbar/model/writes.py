@@ -12,19 +12,19 @@ from typing import Any, TypeVar
 import msgspec
 
 from sandbar import clock
-from sandbar.errors import Conflict, Fault, Incorrect
+from sandbar.errors import Conflict, Fault, Forbidden, Incorrect, NotFound
 from sandbar.model.counting import count_holders
 from sandbar.model.cursors import other_moment
 from sandbar.model.documents import write_doc
 from sandbar.model.drafts import Hashed, SecretNotHashed
-from sandbar.model.forms import refuse_unformed
+from sandbar.model.forms import WOULD_BREAK, refuse_unformed
 from sandbar.model.guarding import Guard
 from sandbar.model.impact import NOTHING_CHECKED, Checked, conclude, settle
 from sandbar.model.naming import unknown_entity
-from sandbar.model.operations import BYTES_MAX, Operation, parse_operations
+from sandbar.model.operations import BYTES_MAX, Create, Operation, parse_operations
 from sandbar.model.perform import perform
 from sandbar.model.prefetch import wanted_by, wanted_names
-from sandbar.model.preflight import preflight
+from sandbar.model.preview import Admit, Preview, SchemaOf, defines
 from sandbar.model.purging import Gone, PurgeMode, check_mode, owes_scrub, purge_entity
 from sandbar.model.queries import Question, View, answer, cursor_of
 from sandbar.model.rendering import render
@@ -47,7 +47,6 @@ T = TypeVar("T")
 
 BATCHED_OPERATIONS_MAX = 256  # larger transactions run alone
 
-SchemaOf = Callable[[int, int], Schema]  # generation and epoch to schema
 Latest = Callable[[bool], Schema]  # the schema at hand, or a fresh one
 
 
@@ -111,7 +110,7 @@ class Writes:
             digest = _digest(ready, asked, is_kept=key is not None)
 
             try:
-                checked = self._check_before(ready, key, guard)
+                checked = self._check_before(schema, ready, key, guard)
                 work = partial(self._write, ready, checked, principal, reason, key, digest, guard)
                 records = () if key is None else ((principal, key),)
                 is_near = self._store.reads_in_microseconds  # then there is nothing to fetch ahead
@@ -128,14 +127,24 @@ class Writes:
         raise schema_moving()
 
     def _check_before(
-        self, ready: list[Operation], key: str | None, guard: Guard | None
+        self, schema: Schema, ready: list[Operation], key: str | None, guard: Guard | None
     ) -> Checked:
+        """What a change of the metamodel breaks is found out before the writer is held up by it."""
+        if not defines(schema, ready):
+            return NOTHING_CHECKED
+        if all(isinstance(op, Create) for op in ready):
+            return Checked(schema.generation, 0, frozenset())  # what is new has no instances yet
         try:
-            return preflight(self._store, self._ws, self._latest, ready, guard) or NOTHING_CHECKED
-        except Conflict:
-            if key is None:
+            return self.preview(guard).foresee(ready).checked
+        except (Incorrect, Forbidden, NotFound, Conflict) as problem:
+            # A retry only the writer can tell; all else it will say with more authority.
+            if problem.code == WOULD_BREAK and key is None:
                 raise
-            return NOTHING_CHECKED  # it may be a retry, which only the writer can tell
+            return NOTHING_CHECKED
+
+    def preview(self, guard: Guard | None, admit: Admit | None = None) -> Preview:
+        """The workspace as it is now, and what writes would make of it."""
+        return Preview(self._store, self._ws, self._schema_of, guard, admit)
 
     def run(
         self,
