@@ -171,22 +171,18 @@ def foreseen(preview: Preview, operations: list[Operation]) -> list[str]:
 def written(db: Database, operations: list[Operation]) -> list[str]:
     """What the write says."""
 
+    before = db.t
     try:
         done = db.workspace.transact(operations, principal="local")
     except Problem as problem:
         return [said_by(problem)] * 2
-    entries = db.workspace.changes(since=done.t - 1, limit=1) if done_anything(done) else []
-    changed = [id for entry in entries for id in entry.entity_ids]
+    changed = [id for entry in db.workspace.changes(since=before) for id in entry.entity_ids]
     names = names_of(db.workspace.schema())
     return [repr((done.outcomes, changed, names)), repr((done.outcomes, names))]
 
 
 def names_of(schema: Introspection) -> Any:
     return schema.classes(), schema.properties()
-
-
-def done_anything(done: Any) -> bool:
-    return any(outcome.changed for outcome in done.outcomes)
 
 
 def disagreements(db: Database, seed: str) -> list[str]:
