@@ -7,8 +7,10 @@ would write are kept in memory, in two layers: the upper one can be dropped, or 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import NamedTuple
 
 from sandbar.errors import Fault
@@ -19,6 +21,8 @@ from sandbar.store.rows import Record, Row, TxRow, Version
 from sandbar.store.scan import Equals, Found, Key, Position, Scan
 from sandbar.store.search import Sought
 from sandbar.store.wanted import LookedUp, Wanted
+
+_ID = attrgetter("id")
 
 
 class _Layer(NamedTuple):
@@ -59,7 +63,7 @@ class Unwritten:
         self._ws = ws
         self._t = t
         self._known = LookedUp({}, {})
-        self._page: dict[int, Row] = {}  # the last one that was walked
+        self._page: list[Found] = []  # the last one that was walked, in the order of ids
         self._kept = self._top = _new_layer()
         self._layers: tuple[_Layer, ...] = ()  # those that have anything, the upper one first
 
@@ -123,8 +127,10 @@ class Unwritten:
         for layer in self._layers:
             if id in layer.rows:
                 return layer.rows[id]
-        if id in self._page:
-            return self._page[id]
+        at = bisect_left(self._page, id, key=_ID)
+        if at < len(self._page) and self._page[at].id == id:
+            one = self._page[at]
+            return Row(id, one.cls, one.t, one.doc)
         rows = self._known.rows  # which do not grow: large populations pass through here
         return rows[id] if id in rows else self._stored(id)
 
@@ -205,7 +211,9 @@ class Unwritten:
         found: dict[int, Found] = {}
         after = scan.after
         while True:
-            page = self._walked(scan._replace(after=after))
+            page = self._page = self._walked(scan._replace(after=after))
+            if not found and not self._concerns(drive, page):
+                return page
             last = page[-1].id if len(page) == scan.limit else None
             found.update((one.id, now) for one in page if (now := self._now(drive, one)))
             for one in self._come(drive, after, last):
@@ -216,21 +224,34 @@ class Unwritten:
 
     def _walked(self, scan: Scan) -> list[Found]:
         with self._look() as (snapshot, past):
-            page = snapshot.scan(scan._replace(as_of=past))
-        self._page = {one.id: Row(one.id, one.cls, one.t, one.doc) for one in page}
-        return page
+            return snapshot.scan(scan._replace(as_of=past))
+
+    def _concerns(self, drive: Equals, page: list[Found]) -> bool:
+        """Whether a page is another than it was: of a large population, most are not."""
+        pairs = [(drive.property, key) for key in drive.keys]
+        return any(
+            any(pair in layer.begun or pair in layer.ended for pair in pairs)
+            or any(one.id in layer.rows for one in page)
+            for layer in self._layers
+        )
 
     def _now(self, drive: Equals, one: Found) -> Found | None:
         """What was found as it is now, if it still is."""
         for layer in self._layers:
             held = layer.holds((drive.property, one.key), one.id)
             if held is not None:
-                return self._shown(one.key, one.id) if held else None
-        return self._shown(one.key, one.id) if self._layers else one
+                return self._shown(one.key, one.id, one) if held else None
+        return self._shown(one.key, one.id, one)
 
-    def _shown(self, key: Key, id: int) -> Found | None:
-        row = self.entity(id)
-        return None if row is None else Found(key, id, row.cls, row.t, row.doc)
+    def _shown(self, key: Key, id: int, was: Found | None = None) -> Found | None:
+        for layer in self._layers:
+            if id in layer.rows:
+                row = layer.rows[id]
+                return None if row is None else Found(key, id, row.cls, row.t, row.doc)
+        if was is not None:
+            return was
+        stored = self.entity(id)
+        return None if stored is None else Found(key, id, stored.cls, stored.t, stored.doc)
 
     def _come(self, drive: Equals, after: Position | None, last: int | None) -> Iterator[Found]:
         """Who has come to hold one of the keys, in this part of the walk."""
