@@ -95,7 +95,7 @@ def test_nor_where_it_is_only_asked_whether_it_is_valid(world: World) -> None:
         db = world.as_role(role)
         for slot in ("auth/key-name", "auth/email", "auth/nonslot"):
             operation = made("shop/Item", {"shop/friend": {slot: "a"}})
-            assert [one["code"] for one in db.trial([operation])] == ["entity.protected"], slot
+            assert [one["code"] for one in db.validate([operation])] == ["entity.protected"], slot
 
 
 def test_an_effect_refers_to_no_account(world: World) -> None:

@@ -19,7 +19,7 @@ from sandbar.access.guarded import Guarded
 from sandbar.access.keyring import Minted, list_keys, mint, revoke_key, rotate
 from sandbar.access.keys import KEY_PREFIX
 from sandbar.access.leads import add_leads, give_leads, lead_to
-from sandbar.access.metamodel import install_access
+from sandbar.access.metamodel import access_definitions, install_access
 from sandbar.access.narrowing import Key, narrowing_fields, words_of
 from sandbar.access.principals import find_owner, short_name
 from sandbar.access.processes import HouseGuard, kept_classes
@@ -65,6 +65,7 @@ __all__ = [
     "User",
     "Via",
     "WorkspaceView",
+    "access_definitions",
     "add_account",
     "add_leads",
     "add_user",

@@ -26,6 +26,7 @@ from sandbar.model import (
     Judged,
     Moment,
     Page,
+    Preview,
     Purged,
     PurgeMode,
     Question,
@@ -39,10 +40,6 @@ from sandbar.model import (
 )
 
 T = TypeVar("T")
-
-
-class _Abandoned(Exception):
-    """Ends a transaction that was only tried."""
 
 
 class Guarded(Askable):
@@ -136,19 +133,10 @@ class Guarded(Askable):
         self._require("write")
         return self._workspace.run(work, principal=self.caller.principal, reason=reason)
 
-    def foreseen(self, work: Callable[[], T]) -> T:
-        """What `work` answers inside of a transaction of which nothing stays."""
-        answers: list[T] = []
-
-        def body() -> None:
-            answers.append(work())
-            raise _Abandoned
-
-        try:
-            self.run(body)
-        except _Abandoned:
-            pass
-        return answers[-1]
+    def preview(self) -> Preview:
+        """What writes of the caller would do: it takes the right to make them."""
+        self._require("write")
+        return self._workspace.preview(guard=self._write_guard, admit=self._sight.admit_operations)
 
     def transact(
         self,
@@ -233,8 +221,8 @@ class Guarded(Askable):
             guard=self._guard,
         )
 
-    def trial(self, operations: Sequence[Any]) -> list[dict[str, Any]]:
-        """What `transact` would find wrong with these operations; nothing is written."""
+    def validate(self, operations: Sequence[Any]) -> list[dict[str, Any]]:
+        """What `transact` would find wrong with these operations, by what the caller sees."""
         try:
             self._sight.admit_operations(operations)
         except Forbidden as problem:
@@ -247,7 +235,7 @@ class Guarded(Askable):
             writers = reach_of(rights_of_role("writer"), "entity", "entity")
             scopes = self._sight.scopes
             guard = RightsGuard(writers._replace(read=scopes, write=scopes))
-        return self._workspace.trial(operations, guard=HouseGuard(guard))
+        return self._workspace.preview(guard=HouseGuard(guard)).findings(operations)
 
     def admit_subject(self, entity: Any) -> None:
         """Refuse to begin a process, about an entity that is kept from the caller or not theirs."""
