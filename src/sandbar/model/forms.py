@@ -23,7 +23,6 @@ from sandbar.model.repairs import clearing
 from sandbar.model.schema import Class, Schema
 
 SHOWN_MAX = 20
-WOULD_BREAK = "schema.would-break"
 _REPAIRS_TOLD = 3
 
 Forms = dict[str, tuple[Property, Property | None]]  # slots of another form: before and now
@@ -206,7 +205,7 @@ def would_break(broken: int, report: list[dict[str, Any]]) -> Conflict:
     )
     count = "1 existing entity" if broken == 1 else f"{broken} existing entities"
     return Conflict(
-        WOULD_BREAK,
+        "schema.would-break",
         f"{count} would no longer be valid",
         hint=f"repair them first, or in the same entity.transact{how}",
         data={"broken": broken, "entities": report[:SHOWN_MAX]},

@@ -16,7 +16,7 @@ from sandbar.model.counting import count_holders
 from sandbar.model.cursors import other_moment
 from sandbar.model.documents import write_doc
 from sandbar.model.drafts import SecretNotHashed
-from sandbar.model.forms import WOULD_BREAK, refuse_unformed
+from sandbar.model.forms import refuse_unformed
 from sandbar.model.guarding import Guard
 from sandbar.model.idempotency import (
     checked_operations,
@@ -175,7 +175,7 @@ class Writes:
             return self.preview(guard).foresee(ready).checked
         except (Incorrect, Forbidden, NotFound, Conflict) as problem:
             # A retry only the writer can tell; all else it will say with more authority.
-            if problem.code == WOULD_BREAK and key is None:
+            if problem.code == "schema.would-break" and key is None:
                 raise
             return NOTHING_CHECKED
 
