@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tests.house import figures, imports, repository, rooms
+from tests.house import categories, figures, imports, repository, rooms
 from tests.house.source import Place
 
 ROOT = Path(__file__).parents[2]
@@ -79,6 +79,26 @@ MCP_ASKS_ACCESS = frozenset(
     {"Caller", "Guarded", "Rights", "local_caller"}
     | {"is_protected", "kept_classes", "protected_classes", "protected_roots"}
 )
+# What knows HTTP: the edge, its surfaces, and what starts them.
+AT_THE_EDGE = frozenset({"app", "cli", "edge", "mcp", "rest", "oauth", "console"})
+# Modules of a room that another room enters past its page, and which room that is.
+SIDE_DOORS = {
+    # The composition root puts the store together; a backup is a file, and no workspace.
+    "sandbar.store.sqlite": "sandbar.database",
+    "sandbar.store.postgres": "sandbar.database",
+    "sandbar.store.archive": "sandbar.database",
+    "sandbar.store.archive_file": "sandbar.database",
+    "sandbar.store.files": "sandbar.database",
+    # Surfaces take the parts of the edge that they need, and the server its connections.
+    "sandbar.edge.asgi": "sandbar.mcp",
+    "sandbar.edge.runner": "sandbar.mcp",
+    "sandbar.edge.streams": "sandbar.mcp",
+    "sandbar.edge.capacity": "sandbar.cli",
+    "sandbar.edge.connections": "sandbar.cli",  # which needs uvicorn
+    "sandbar.edge.proxies": "sandbar.cli",
+    "sandbar.mcp.stdio": "sandbar.cli",  # a surface of its own, with a page of its own
+    "sandbar.projects.sync": "sandbar.cli",  # likewise, for `sandbar watch`
+}
 # Where verbs are: ours, and those of the packs that come with Sandbar.
 VERBS = (
     "sandbar.verbs",
@@ -129,10 +149,15 @@ FIGURES = [
         sum(number for number, _ in BROAD_HANDLERS.values()),
         lambda: figures.broad_handlers(SOURCE),
     ),
+    Figure("categories that a table forgot", 0, lambda: categories.forgotten(SOURCE)),
+    Figure("ladders of categories", 2, lambda: categories.ladders(SOURCE)),
     Figure("names that say nothing", 0, lambda: figures.banned_names(SOURCE)),
     Figure("names that say nothing, in tests", 0, lambda: figures.banned_names(TESTS)),
     Figure("clock reads outside clock", 0, lambda: figures.clock_reads(SOURCE)),
     Figure("SQL outside .sql files", 0, lambda: figures.sql_strings(SOURCE)),
+    Figure("caches of what changes", 0, lambda: figures.caches_of_what_changes(SOURCE)),
+    Figure("coroutines below the edge", 0, lambda: figures.coroutines(SOURCE, AT_THE_EDGE)),
+    Figure("imports past a room's door", 182, lambda: rooms.windows(SOURCE, SIDE_DOORS)),
     Figure("workspaces in the hands of verbs", 0, lambda: rooms.bare_workspaces(SOURCE, VERBS)),
     Figure("public names without a docstring", 0, lambda: figures.undocumented(SOURCE)),
     Figure("functions without a return type", 0, lambda: figures.unannotated_returns(SOURCE)),

@@ -40,7 +40,7 @@ class GuardedKeys:
         return revoke_key(self._workspace, name, principal=self._caller.principal, reason=reason)
 
     def _require_all(self) -> None:
-        """Whoever hands out keys could hand themselves one: so they must be able to do it all."""
+        """A new key could do more than its maker: so its maker must be able to do everything."""
         if not self._caller.may("admin"):
             raise Forbidden(
                 "key.beyond-own",

@@ -60,7 +60,7 @@ def check_limits(settings: Settings) -> None:
 def existing(settings: Settings) -> Database:
     """The same for commands that look, or end something: a typing error makes nothing."""
     from sandbar.errors import NotFound
-    from sandbar.model import did_you_mean
+    from sandbar.suggestions import did_you_mean
 
     names = workspaces_in(settings)
     if names is None:

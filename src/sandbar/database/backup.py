@@ -34,10 +34,10 @@ from sandbar.store.archive_file import (
     read_header,
 )
 from sandbar.store.files import put_in_place, put_over, remove
-from sandbar.store.postgres.archive import filling as filling_postgres
-from sandbar.store.postgres.archive import reading as reading_postgres
-from sandbar.store.sqlite.archive import filling as filling_sqlite
-from sandbar.store.sqlite.archive import reading as reading_sqlite
+from sandbar.store.postgres import filling as filling_postgres
+from sandbar.store.postgres import reading as reading_postgres
+from sandbar.store.sqlite import filling as filling_sqlite
+from sandbar.store.sqlite import reading as reading_sqlite
 
 PART = ".part"  # what a backup is called until it is whole
 _LOOK_S = 0.1

@@ -13,10 +13,11 @@ import msgspec
 
 from sandbar.access import Guarded
 from sandbar.errors import Incorrect, NotFound, Problem
-from sandbar.model import Entity, Suggestion, Workspace, called_now
+from sandbar.model import Entity, Workspace
 from sandbar.packs.coded import PackCode, PromptMessages
 from sandbar.packs.messages import PromptArgument, check_messages, fill, parsed_arguments
 from sandbar.packs.records import PROMPT, Readable, instances
+from sandbar.suggestions import Suggestion, called_now
 from sandbar.verbs.content import NeedsInput, Verbatim
 from sandbar.verbs.context import Context
 

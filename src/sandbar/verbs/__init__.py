@@ -8,8 +8,9 @@ from sandbar.verbs.base import base_catalogue, base_verbs
 from sandbar.verbs.base.projects import AS_ZIP, EXPORT_URI, ZIP, project_home
 from sandbar.verbs.base.task_methods import TASK_METHODS
 from sandbar.verbs.base.tasks import TaskList
+from sandbar.verbs.base.workspaces import UsageAnswer
 from sandbar.verbs.calls import Call
-from sandbar.verbs.catalogue import Catalogue, Example, Permission, Verb, Verbs
+from sandbar.verbs.catalogue import PREFIX, Catalogue, Example, Permission, Verb, Verbs
 from sandbar.verbs.channel import Channel, nobody_to_ask
 from sandbar.verbs.class_tools import (
     ClassTool,
@@ -33,18 +34,20 @@ from sandbar.verbs.content import (
     Verbatim,
 )
 from sandbar.verbs.context import Context, Services
-from sandbar.verbs.dispatch import dispatch
+from sandbar.verbs.dispatch import Begun, dispatch, explain
 from sandbar.verbs.tasks import Started, Task, Tasks, replies_in
 
 __all__ = [
     "AS_ZIP",
     "CLASS_TOOLS",
     "EXPORT_URI",
+    "PREFIX",
     "TASK_METHODS",
     "ZIP",
     "Arguments",
     "Attached",
     "Audio",
+    "Begun",
     "Call",
     "Catalogue",
     "Channel",
@@ -64,6 +67,7 @@ __all__ = [
     "TaskList",
     "Tasks",
     "Text",
+    "UsageAnswer",
     "Verb",
     "Verbatim",
     "Verbs",
@@ -74,6 +78,7 @@ __all__ = [
     "class_tools",
     "class_verb",
     "dispatch",
+    "explain",
     "is_class_tool_name",
     "nobody_to_ask",
     "portable_keys",
