@@ -17,11 +17,8 @@ from sandbar.verbs import (
     CLASS_TOOLS,
     ClassTool,
     Verb,
-    class_arguments,
     class_tool_schema,
     class_tools,
-    input_schema,
-    output_schema,
 )
 
 CLASSES_IN_ENUM = 40
@@ -61,7 +58,7 @@ class ToolLists:
 
     def _make(self, caller: Caller, listing: ToolListing, spelling: Spelling) -> list[Tool]:
         schema = self.database.guarded(caller).schema()
-        verbs = self.database.offer.catalogue.visible_to(caller)
+        verbs = self.database.catalogue.visible_to(caller)
         if listing == "core":
             verbs = [verb for verb in verbs if verb.is_core]
         if listing != "all":
@@ -79,8 +76,8 @@ class ToolLists:
 
 
 def _tool(verb: Verb, listing: ToolListing, spelling: Spelling, known: dict[str, Any]) -> Tool:
-    arguments = input_schema(verb)
-    if names := class_arguments(verb):
+    arguments = verb.takes
+    if names := verb.class_arguments:
         properties = dict(arguments["properties"])
         properties.update({name: {**properties[name], **known} for name in names})
         arguments = {**arguments, "properties": properties}
@@ -95,7 +92,7 @@ def _tool(verb: Verb, listing: ToolListing, spelling: Spelling, known: dict[str,
     }
     if verb.starts_task or verb.is_long:
         tool["execution"] = {"taskSupport": "required" if verb.needs_task else "optional"}
-    if listing == "full" and (answers := output_schema(verb)) is not None:
+    if listing == "full" and (answers := verb.gives) is not None:
         tool["outputSchema"] = answers
     return tool
 

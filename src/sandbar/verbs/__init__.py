@@ -35,7 +35,6 @@ from sandbar.verbs.content import (
 )
 from sandbar.verbs.context import Context, Services
 from sandbar.verbs.dispatch import Begun, dispatch, explain
-from sandbar.verbs.schemas import class_arguments, input_schema, output_schema
 from sandbar.verbs.tasks import Started, Task, Tasks, replies_in
 
 __all__ = [
@@ -74,17 +73,14 @@ __all__ = [
     "Verbs",
     "base_catalogue",
     "base_verbs",
-    "class_arguments",
     "class_of_tool",
     "class_tool_schema",
     "class_tools",
     "class_verb",
     "dispatch",
     "explain",
-    "input_schema",
     "is_class_tool_name",
     "nobody_to_ask",
-    "output_schema",
     "portable_keys",
     "project_home",
     "replies_in",
