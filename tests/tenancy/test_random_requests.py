@@ -16,6 +16,7 @@ import pytest
 
 from sandbar.access import add_account
 from sandbar.audit import sealing
+from sandbar.edge.runner import Runner
 from sandbar.errors import Problem
 from sandbar.mcp.methods import Methods
 from sandbar.mcp.service import Service
@@ -185,7 +186,7 @@ def test_no_request_of_very_many_reaches_another_tenant(scene: Scene, seed: str,
 
 @ON_SQLITE
 def test_every_method_of_the_server_is_tried(scene: Scene) -> None:
-    registered = Methods(Service(scene.world.db, "default")).table
+    registered = Methods(Service(scene.world.db, Runner())).table
     chooser = Requests(Random(), Attacker(Random(), scene.world.ours, scene.loot), scene.loot)
     assert registered.keys() - _STREAMS == chooser.makers.keys()
 

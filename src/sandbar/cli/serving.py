@@ -70,6 +70,7 @@ def run_server(settings: Settings, greeting: Greeting) -> None:
         )
 
         class Served(Connection):
+            say = staticmethod(app.usual.say)
             capacity = Capacity(_connections_max(), Proxies(settings.trusted_proxies))
 
         host, port = listening.getsockname()[:2]

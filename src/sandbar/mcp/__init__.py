@@ -3,5 +3,6 @@
 from sandbar.mcp.endpoint import Endpoint
 from sandbar.mcp.exchange import Listing
 from sandbar.mcp.plain import PlainEndpoint
+from sandbar.mcp.problems import id_in, say
 
-__all__ = ["Endpoint", "Listing", "PlainEndpoint"]
+__all__ = ["Endpoint", "Listing", "PlainEndpoint", "id_in", "say"]

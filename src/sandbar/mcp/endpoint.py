@@ -15,6 +15,7 @@ import msgspec
 
 from sandbar.database import Database
 from sandbar.edge.asgi import Message, Receive, Scope, Send, Whole, send_bytes, unless_gone
+from sandbar.edge.runner import Runner
 from sandbar.errors import Problem
 from sandbar.mcp.admission import acknowledge, admitted
 from sandbar.mcp.answers import Answer
@@ -61,8 +62,8 @@ Headers = dict[bytes, bytes]
 class Endpoint:
     """An ASGI app for `/mcp` and `/mcp/sse`; whoever calls it has signed in."""
 
-    def __init__(self, database: Database, listing: Listing = "default") -> None:
-        self._service = Service(database, listing)
+    def __init__(self, database: Database, runner: Runner, listing: Listing = "default") -> None:
+        self._service = Service(database, runner, listing)
         self._methods = Methods(self._service)
         self._transports = Transports(self._methods)
         self._sessions = self._service.sessions

@@ -19,11 +19,11 @@ T = TypeVar("T")
 class Service:
     """The house behind the methods."""
 
-    def __init__(self, database: Database, listing: Listing = "default") -> None:
+    def __init__(self, database: Database, runner: Runner, listing: Listing = "default") -> None:
         self._database = database
         self.listing = listing  # what `tools/list` shows unless the URL asks for more or less
         self.local_caller: Caller = local_caller(database.workspace_name)
-        self.runner = Runner()
+        self.runner = runner
         self.streams = Streams(database.hub, self._changed_at, self._streams_of)
         database.count_streams_by(self.streams.count)
         self.sessions = Sessions()

@@ -8,6 +8,7 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from sandbar.database import Database
+from sandbar.edge.runner import Runner
 from sandbar.mcp.exchange import Listing
 from sandbar.mcp.methods import Methods
 from sandbar.mcp.sdk import Adapter
@@ -20,7 +21,7 @@ def serve_stdio(database: Database, listing: Listing = "default") -> None:
     """Serve one client until it hangs up; whoever can open the file may do everything in it."""
     database.workflows.install()
     database.start_worker()
-    methods = Methods(Service(database, listing))
+    methods = Methods(Service(database, Runner(), listing))
     anyio.run(_serve, methods, Adapter(methods))
 
 
