@@ -91,7 +91,7 @@ def test_what_is_for_admins_is_refused_to_others(world: World) -> None:
 
 def test_a_narrowed_admin_sees_keys_and_makes_none(world: World) -> None:
     token = mint(world.workspace, "narrow", verbs=["key.*"]).token
-    caller = sign_in(world.houses, f"Bearer {token}")
+    caller = sign_in(world.houses, token)
     keys = Guarded(world.workspace, caller, "key", "key.mint").keys
     assert "narrow" in [one.name for one in keys.each()]
     with pytest.raises(Forbidden) as refusal:
