@@ -13,7 +13,7 @@ from sandbar.cli.options import ExistingDatabaseOption, WorkspaceOption
 if TYPE_CHECKING:
     from sandbar.database import Database
     from sandbar.settings import Settings
-    from sandbar.verbs.catalogue import Catalogue
+    from sandbar.verbs import Catalogue
 
 
 def call(
@@ -123,7 +123,7 @@ def _takes_text(kind: Any) -> bool:
 def _print_answer(answer: Any) -> None:
     import msgspec
 
-    from sandbar.verbs.content import Content, NeedsInput, Verbatim
+    from sandbar.verbs import Content, NeedsInput, Verbatim
 
     is_asking = isinstance(answer, NeedsInput | Verbatim)
     is_error = is_asking
@@ -146,7 +146,7 @@ def _print_answer(answer: Any) -> None:
 def _left_to_others(db: Database, settings: Settings, verb: str, answer: Any) -> str | None:
     """Who goes on with a process that this command has set going; it does nothing more itself."""
     from sandbar.database import examine_database
-    from sandbar.verbs.tasks import Started
+    from sandbar.verbs import Started
     from sandbar.workflow import VALIDATION, ProcessView
 
     found = db.offer.catalogue.find(verb)

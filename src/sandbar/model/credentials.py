@@ -10,7 +10,7 @@ from sandbar.model import core
 from sandbar.model.naming import as_keys
 from sandbar.model.secrets import matches_secret
 from sandbar.model.writes import Latest, Writes
-from sandbar.store.api import Store, Token
+from sandbar.store import Store, Token
 
 _HOLDER = core.CLASS  # every workspace has it
 _SHARED_KEY = 0  # no property has this number

@@ -19,12 +19,24 @@ from sandbar.model.perform import perform
 from sandbar.model.prefetch import wanted_by
 from sandbar.model.schema import Class, Schema
 from sandbar.model.unit import Unit
-from sandbar.store.api import Snapshot, Store
-from sandbar.store.plan import Plan, Transaction
-from sandbar.store.rows import Record, Row, TxRow, Version
-from sandbar.store.scan import Equals, Found, Key, Position, Scan
-from sandbar.store.search import Sought
-from sandbar.store.wanted import LookedUp, Wanted
+from sandbar.store import (
+    Equals,
+    Found,
+    Key,
+    LookedUp,
+    Plan,
+    Position,
+    Record,
+    Row,
+    Scan,
+    Snapshot,
+    Sought,
+    Store,
+    Transaction,
+    TxRow,
+    Version,
+    Wanted,
+)
 
 
 def preflight(

@@ -14,9 +14,7 @@ from sandbar.model.preflight import Elsewhere
 from sandbar.model.schema import Schema
 from sandbar.model.secrets import with_hashed_secrets
 from sandbar.model.unit import Unit
-from sandbar.store.api import Store
-from sandbar.store.plan import Plan, Transaction
-from sandbar.store.rows import State
+from sandbar.store import Plan, State, Store, Transaction
 
 
 def try_out(

@@ -56,8 +56,7 @@ from sandbar.model.trial import try_out
 from sandbar.model.validity import Validity
 from sandbar.model.values.scalars import MAX_REF
 from sandbar.model.writes import Writes
-from sandbar.store.api import Snapshot, Store
-from sandbar.store.watchers import Watch
+from sandbar.store import Snapshot, Store, Watch
 
 T = TypeVar("T")
 
