@@ -32,8 +32,9 @@ from sandbar.edge import (
     state_of,
 )
 from sandbar.faults import log_fault
-from sandbar.mcp import Endpoint, Listing, PlainEndpoint
+from sandbar.mcp import Endpoint, PlainEndpoint
 from sandbar.packs import known_endpoints
+from sandbar.serving import Serving
 
 _MCP_PATHS = ("/mcp", "/mcp/", "/mcp/sse")
 _HEALTH_S = 1.0  # for which a look at the database is good
@@ -41,17 +42,10 @@ _LOOK_S_MAX = 2.0  # for which anybody waits for one
 _SAYS_WHO = {"Server": "sandbar"}  # so that `sandbar doctor` knows who has the port
 
 
-def make_app(
-    database: Database,
-    *,
-    public_url: str | None = None,
-    allowed_hosts: tuple[str, ...] = (),
-    tools: Listing = "default",
-    is_recorded: bool = True,
-) -> ASGIApp:
+def make_app(database: Database, serving: Serving, *, is_recorded: bool = True) -> ASGIApp:
     """The whole server as one ASGI app; only a measurement leaves audit and limits out."""
     database.workflows.install()
-    endpoint = Endpoint(database, tools)
+    endpoint = Endpoint(database, serving)
     houses = Houses(database.workspace_now, database.workspace_name)
     doors: dict[str, Endpoint | PlainEndpoint] = dict.fromkeys(_MCP_PATHS, endpoint)
     for pack, declared in known_endpoints():
@@ -81,7 +75,7 @@ def make_app(
         routes=routes, lifespan=lifespan, exception_handlers={Exception: _last_resort}
     )
     app = BodyLimit(app)
-    app = HostCheck(app, public_url=public_url, allowed_hosts=allowed_hosts)
+    app = HostCheck(app, public_url=serving.public_url, allowed_hosts=serving.allowed_hosts)
     return RequestId(HeaderLimit(app))
 
 

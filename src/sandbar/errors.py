@@ -5,7 +5,8 @@
     │                 Conflict   Unsupported      TooMany
     └─ ours:          Unavailable  Interrupted  Fault
 
-The class is the category: each surface maps categories to its wire form in one table.
+The class is the category. Each surface maps categories to its wire form in a dict that names all of
+them; `category_of` finds the one that a problem is of.
 `code` is a stable dotted string, `hint` says what to try next, `data` is safe to print as JSON.
 Programmer errors are assertions, never Problems.
 """
@@ -141,3 +142,8 @@ class Interrupted(Problem):
 
 class Fault(Problem):
     """A defect of ours."""
+
+
+def category_of(problem: Problem) -> type[Problem]:
+    """The category of a problem, which may be of a class below it; of none: a defect."""
+    return next((kind for kind in type(problem).__mro__ if kind.__base__ is Problem), Fault)

@@ -19,6 +19,8 @@ import msgspec
 from msgspec import inspect
 
 from sandbar.errors import Incorrect
+from sandbar.findings import Findings
+from sandbar.serving import Serving
 
 _PREFIX = "SANDBAR_"
 _FILE = "SANDBAR_SETTINGS"
@@ -44,7 +46,6 @@ _PLACES = (
 )
 _NAMED = "SANDBAR_SETTINGS names a file in TOML"
 
-ToolListing = Literal["default", "core", "full", "classes", "all"]
 Most = Annotated[int, msgspec.Meta(ge=1)]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -56,28 +57,9 @@ class _Given(NamedTuple):
     value: Any
 
 
-class _Finding(NamedTuple):
-    """Where something is wrong, what, and what to do."""
-
-    where: str
-    message: str
-    hint: str | None
-
-
-class Settings(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"
-):
+class Settings(Serving, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything that can be set from outside; each command takes the part that it needs."""
 
-    database: str = "sandbar.db"
-    workspace: str = "main"
-    host: str = "127.0.0.1"
-    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 8080
-    packs: tuple[str, ...] = ()
-    public_url: str | None = None
-    allowed_hosts: tuple[str, ...] = ()
-    trusted_proxies: tuple[str, ...] = ()  # addresses or networks
-    tools: ToolListing = "default"
     log_level: LogLevel = "info"
     key_prefix: Annotated[str, msgspec.Meta(pattern=r"^sk-([a-z0-9]+-)*$")] = "sk-sand-"
     projects: str | None = None  # the folder below which agents may export and import
@@ -102,7 +84,7 @@ class Settings(
     ) -> Settings:
         """What is given (None: not given), completed from the environment and the file."""
         variables = os.environ if environment is None else environment
-        findings: list[_Finding] = []
+        findings = Findings()
         found = _from_file(variables.get(_FILE), findings) | _from_variables(variables, findings)
         for name, value in given.items():
             # The program's own defaults are no wish: an empty list is an option that was not used.
@@ -115,8 +97,8 @@ class Settings(
                     settings[field.name] = msgspec.convert(one.value, field.type, strict=False)
                     _check(field.name, settings[field.name])
                 except ValueError:  # and so what msgspec raises
-                    findings.append(_finding_of(field, one))
-        if findings:
+                    findings.complain("settings.invalid", one.where, _unfit(field, one))
+        if findings.told:
             raise _invalid(findings)
         return cls(**settings)
 
@@ -142,7 +124,7 @@ def _key(name: str) -> str:
     return name.replace("_", "-")
 
 
-def _from_variables(variables: Mapping[str, str], findings: list[_Finding]) -> dict[str, _Given]:
+def _from_variables(variables: Mapping[str, str], findings: Findings) -> dict[str, _Given]:
     """The settings that the environment holds; a variable that is empty counts as unset."""
     found: dict[str, _Given] = {}
     fields = {_PREFIX + field.name.upper(): field for field in msgspec.structs.fields(Settings)}
@@ -156,27 +138,27 @@ def _from_variables(variables: Mapping[str, str], findings: list[_Finding]) -> d
         likely = [one for one in (*fields, _FILE) if abs(len(one) - len(variable)) <= _LONGER]
         if meant := get_close_matches(variable, likely, 1, _ALIKE):
             hint = f"is {meant[0]} meant?"
-            findings.append(_Finding(variable, "there is no such setting", hint))
+            findings.complain("settings.invalid", variable, "there is no such setting", hint)
     return found
 
 
-def _from_file(path: str | None, findings: list[_Finding]) -> dict[str, _Given]:
+def _from_file(path: str | None, findings: Findings) -> dict[str, _Given]:
     if not path:
         return {}
     try:
         with open(path, "rb") as file:
             read = tomllib.load(file)
     except OSError as error:
-        findings.append(_Finding(path, f"it cannot be read: {error.strerror}", _NAMED))
+        findings.complain("settings.invalid", path, f"it cannot be read: {error.strerror}", _NAMED)
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        findings.append(_Finding(path, f"it is not TOML: {error}", _NAMED))
+        findings.complain("settings.invalid", path, f"it is not TOML: {error}", _NAMED)
         return {}
     keys = [_key(field.name) for field in msgspec.structs.fields(Settings)]
     for key in (one for one in read if one not in keys):
         meant = get_close_matches(key, keys, 1)
         hint = f"is {meant[0]} meant?" if meant else f"there are {', '.join(keys)}"
-        findings.append(_Finding(f"{key} in {path}", "there is no such setting", hint))
+        findings.complain("settings.invalid", f"{key} in {path}", "there is no such setting", hint)
     return {key: _Given(f"{key} in {path}", read[key]) for key in keys if key in read}
 
 
@@ -194,9 +176,9 @@ def _check(name: str, value: Any) -> None:
         raise ValueError
 
 
-def _finding_of(field: msgspec.structs.FieldInfo, given: _Given) -> _Finding:
+def _unfit(field: msgspec.structs.FieldInfo, given: _Given) -> str:
     shown = "" if field.name in _SECRET else f", not {given.value!r}"
-    return _Finding(given.where, f"it must be {_wanted(field)}{shown}", None)
+    return f"it must be {_wanted(field)}{shown}"
 
 
 def _wanted(field: msgspec.structs.FieldInfo) -> str:
@@ -215,16 +197,10 @@ def _wanted(field: msgspec.structs.FieldInfo) -> str:
     return "a list of texts" if isinstance(kind, inspect.VarTupleType) else "a text"
 
 
-def _invalid(findings: list[_Finding]) -> Incorrect:
-    if len(findings) == 1:
-        where, message, hint = findings[0]
-        return Incorrect(
-            "settings.invalid", f"a setting is wrong: {where}: {message}", hint=hint or _PLACES
-        )
-    listed = [{"at": where, "message": message, "hint": hint} for where, message, hint in findings]
-    return Incorrect(
-        "settings.invalid",
-        f"{len(findings)} settings are wrong",
-        hint=_PLACES,
-        data={"findings": listed},
-    )
+def _invalid(findings: Findings) -> Incorrect:
+    if findings.count == 1:
+        found = findings.told[0]
+        message = f"a setting is wrong: {found.at}: {found.message}"
+        return Incorrect("settings.invalid", message, hint=found.hint or _PLACES)
+    message = f"{findings.count} settings are wrong"
+    return Incorrect("settings.invalid", message, hint=_PLACES, data=findings.data())

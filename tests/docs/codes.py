@@ -89,11 +89,9 @@ def _raised(node: ast.AST, categories: dict[str, str], scope: _Scope) -> Iterato
         name = _name(node.func)
         if name in categories and node.args:
             yield from ((categories[name], code) for code in _texts(node.args[0], scope))
-        elif name in ("Finding", "ProjectFinding"):
+        elif name == "Finding":
             given = next(k.value for k in node.keywords if k.arg == "code")
-            # Otherwise a finding is passed on, with whatever code it has.
-            if name == "Finding" or isinstance(given, ast.Constant | ast.Name):
-                yield from ((FINDING, code) for code in _texts(given, scope))
+            yield from ((FINDING, code) for code in _texts(given, scope))
     elif isinstance(node, ast.Tuple) and len(node.elts) > 1:
         category, code = _name(node.elts[0]), node.elts[1]
         if category in categories and isinstance(code, ast.Constant):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tests.house import figures, imports, repository, rooms
+from tests.house import categories, figures, imports, repository, rooms
 from tests.house.source import Place
 
 ROOT = Path(__file__).parents[2]
@@ -149,6 +149,8 @@ FIGURES = [
         sum(number for number, _ in BROAD_HANDLERS.values()),
         lambda: figures.broad_handlers(SOURCE),
     ),
+    Figure("categories that a table forgot", 0, lambda: categories.forgotten(SOURCE)),
+    Figure("ladders of categories", 2, lambda: categories.ladders(SOURCE)),
     Figure("names that say nothing", 0, lambda: figures.banned_names(SOURCE)),
     Figure("names that say nothing, in tests", 0, lambda: figures.banned_names(TESTS)),
     Figure("clock reads outside clock", 0, lambda: figures.clock_reads(SOURCE)),

@@ -23,6 +23,7 @@ from sandbar.app import make_app
 from sandbar.database import Database, open_database
 from sandbar.edge.connections import Connection
 from sandbar.model import Update
+from sandbar.serving import Serving
 from tests.edge.live import PromptServer
 from tests.mcp.without_tls import WITHOUT_TLS
 
@@ -149,7 +150,7 @@ def running(database: Database) -> Iterator[Served]:
     """Serve an open database."""
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
-        make_app(database),
+        make_app(database, Serving()),
         http=Connection,
         log_level="error",
         lifespan="on",

@@ -43,7 +43,7 @@ def nowhere(db: sandbar.Database, folder: Path, report: Imported) -> list[str]:
     tags = {one.ident: one["tag/name"] for one in db.each("mm/Tag")}
     told: dict[str, list[str]] = {}
     for finding in report.findings:
-        told.setdefault(finding.path, []).append(f"{finding.line}: {finding.code}")
+        told.setdefault(str(finding.path), []).append(f"{finding.line}: {finding.code}")
     missing = []
     for path in note_paths(folder):
         memory = found.get(path)

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 import sandbar
+from sandbar.findings import FINDINGS_MAX
 from sandbar.model.documents import write_doc
-from sandbar.model.findings import FINDINGS_MAX, SUGGESTIONS_MAX, did_you_mean
 from sandbar.model.operations import OPERATIONS_MAX
 from sandbar.model.words import _FOLDING, fold
+from sandbar.suggestions import SUGGESTIONS_MAX, did_you_mean
 from tests.model import shop
 
 

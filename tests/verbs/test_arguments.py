@@ -58,6 +58,7 @@ def test_one_finding_says_what_was_expected() -> None:
     problem = wrong("entity.query", {"class": "zorp/Boot", "limit": "ten"})
     assert problem.data["findings"] == [
         {
+            "place": "arguments.limit",
             "argument": "limit",
             "code": "argument.type",
             "message": "limit: expected a whole number, got text",

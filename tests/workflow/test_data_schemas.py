@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sandbar.findings import Findings
 from sandbar.workflow import data_schemas
 from sandbar.workflow.data_schemas import FINDINGS_MAX, schema_of
-from sandbar.workflow.findings import Findings
 from sandbar.workflow.forms import check_form
 from sandbar.workflow.schema_checks import check_schema
 from tests.workflow.definitions import FORM
@@ -25,7 +25,7 @@ def problems(schema: Any) -> list[tuple[str, str]]:
     """What is wrong with a schema."""
     findings = Findings()
     check_schema(schema, "s", findings)
-    return [(one.at, one.code) for one in findings.found]
+    return [(str(one.at), one.code) for one in findings.told]
 
 
 def errors(schema: Any, value: Any) -> list[dict[str, Any]]:
@@ -350,7 +350,7 @@ def test_a_small_value_is_checked_with_the_same_schemas() -> None:
 def form_problems(schema: Any) -> list[str]:
     findings = Findings()
     check_form(schema, "f", findings)
-    return [one.code for one in findings.found]
+    return [one.code for one in findings.told]
 
 
 def _field(field: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sandbar.errors import Incorrect
+from sandbar.findings import Findings
 from sandbar.workflow.budgets import Budget
 from sandbar.workflow.effects import (
     CreateEntity,
@@ -17,7 +18,6 @@ from sandbar.workflow.effects import (
     read_effect,
     resolved,
 )
-from sandbar.workflow.findings import Findings
 
 SCOPE: dict[str, Any] = {
     "process": 7,
@@ -35,7 +35,7 @@ def read(given: Any) -> tuple[Any, list[tuple[str, str]]]:
     """An effect as it is kept, and what is wrong with it."""
     findings = Findings()
     effect = read_effect(given, "e", findings)
-    return effect, [(one.at, one.code) for one in findings.found]
+    return effect, [(str(one.at), one.code) for one in findings.told]
 
 
 SOUND = [

@@ -366,7 +366,8 @@ def test_every_finding_has_a_place_and_almost_all_a_hint() -> None:
     without = set()
     for case, (spoil, _) in UNSOUND.items():
         for finding in findings_of(spoiled(spoil)):
-            assert finding.keys() <= {"at", "code", "message", "hint"}, case
+            assert finding.keys() <= {"place", "at", "code", "message", "hint"}, case
+            assert finding["place"] == (finding["at"] or "definition"), case
             if "hint" not in finding:
                 without.add(finding["code"])
     assert without <= {"workflow.form", "workflow.schema"}  # the message says what was expected

@@ -38,7 +38,8 @@ from sandbar.access.principals import (
     short_name,
 )
 from sandbar.errors import Conflict, NotFound
-from sandbar.model import Create, Entity, Operation, Update, Workspace, did_you_mean
+from sandbar.model import Create, Entity, Operation, Update, Workspace
+from sandbar.suggestions import did_you_mean
 
 __all__ = [
     "Account",

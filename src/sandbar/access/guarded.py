@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from sandbar.access.callers import Access, Caller
 from sandbar.access.guard import RightsGuard, refuse_writing, speaking_classes
-from sandbar.access.handing_out import GuardedKeys
+from sandbar.access.handing_out import GuardedAccounts, GuardedKeys
 from sandbar.access.metamodel import install_access
 from sandbar.access.principals import is_known_name
 from sandbar.access.processes import HouseGuard, refuse_purge
@@ -17,6 +17,8 @@ from sandbar.access.scope import classes_within, is_within, reach_of
 from sandbar.access.sight import Sight
 from sandbar.errors import Forbidden, Incorrect, NotFound
 from sandbar.model import (
+    Answer,
+    Askable,
     Entity,
     Former,
     HistoryEntry,
@@ -26,6 +28,8 @@ from sandbar.model import (
     Page,
     Purged,
     PurgeMode,
+    Question,
+    Search,
     SearchPage,
     SlotChange,
     TransactionEntry,
@@ -41,7 +45,7 @@ class _Abandoned(Exception):
     """Ends a transaction that was only tried."""
 
 
-class Guarded:
+class Guarded(Askable):
     """The calls of a workspace, each checked against what the caller may see and do."""
 
     def __init__(
@@ -82,49 +86,19 @@ class Guarded:
         id = self.caller.account_id
         return None if id is None else self._workspace.get(id)
 
-    def query(
-        self,
-        class_: Any,
-        where: Any = None,
-        *,
-        order_by: str | None = None,
-        fields: Sequence[str] | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-        as_of: Moment | None = None,
-        hidden: Collection[str] = (),
-    ) -> Page:
-        """One page of the instances of a class that satisfy a filter, `hidden` classes left out."""
+    def ask(self, question: Question) -> Page:
+        """One page of the instances of a class that satisfy a filter, as far as they are shown."""
+        order_by, fields = question.order_by, question.fields
         named = [order_by.removeprefix("-")] if isinstance(order_by, str) else []
         named += fields if isinstance(fields, list | tuple | set | frozenset) else ()
-        self._sight.admit_filter(where, named, as_of)
-        hidden = self._sight.left_out(class_, hidden, as_of)
-        return self._workspace.query(
-            class_,
-            where,
-            order_by=order_by,
-            fields=fields,
-            limit=limit,
-            cursor=cursor,
-            as_of=as_of,
-            hidden=hidden,
-        )
+        self._sight.admit_filter(question.where, named, question.as_of)
+        hidden = self._sight.left_out(question.class_, question.hidden, question.as_of)
+        return self._workspace.ask(question._replace(hidden=hidden))
 
-    def search(
-        self,
-        query: str,
-        *,
-        class_: Any = None,
-        limit: int = 20,
-        cursor: str | None = None,
-        as_of: Moment | None = None,
-        hidden: Collection[str] = (),
-    ) -> SearchPage:
-        """One page of what is found by words or a question, `hidden` classes left out."""
-        hidden = self._sight.left_out(class_, hidden)
-        return self._workspace.search(
-            query, class_=class_, limit=limit, cursor=cursor, as_of=as_of, hidden_classes=hidden
-        )
+    def look_for(self, search: Search) -> SearchPage:
+        """One page of what is found by words or a question, as far as it is shown."""
+        hidden = self._sight.left_out(search.class_, search.hidden)
+        return self._workspace.look_for(search._replace(hidden=hidden))
 
     def history(self, entity: Any, *, after: int = 0, limit: int = 1000) -> list[HistoryEntry]:
         """What happened to an entity, oldest first."""
@@ -175,6 +149,24 @@ class Guarded:
         self._require("write")
         self._sight.admit_operations(operations)
         return self._workspace.transact(
+            operations,
+            principal=self.caller.principal,
+            reason=reason,
+            idempotency_key=idempotency_key,
+            guard=self._write_guard,
+        )
+
+    def submit(
+        self,
+        operations: Sequence[Any],
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Answer[Written] | None:
+        """Queue a transaction, for who is called back; None if `transact` has to take its time."""
+        self._require("write")
+        self._sight.admit_operations(operations)
+        return self._workspace.submit(
             operations,
             principal=self.caller.principal,
             reason=reason,
@@ -325,6 +317,12 @@ class Guarded:
         """The keys of the workspace."""
         self._require("admin")
         return GuardedKeys(self._workspace, self.caller)
+
+    @property
+    def accounts(self) -> GuardedAccounts:
+        """The accounts of the workspace."""
+        self._require("admin")
+        return GuardedAccounts(self._workspace, self.caller)
 
     def is_known_name(self, name: str) -> bool:
         """Whether a role or an account has exactly this name."""

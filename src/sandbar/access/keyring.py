@@ -52,7 +52,8 @@ from sandbar.access.principals import (
 from sandbar.access.wishes import Wishes
 from sandbar.errors import Conflict, Incorrect, NotFound
 from sandbar.keywords import composed, parse_keyword, spellings
-from sandbar.model import Create, Entity, Operation, Update, Workspace, did_you_mean
+from sandbar.model import Create, Entity, Operation, Update, Workspace
+from sandbar.suggestions import did_you_mean
 
 _NOBODY = "nobody"  # the owner of a key whose owner was purged: it opens nothing any more
 

@@ -12,15 +12,8 @@ from typing import Any
 
 from sandbar.access.guarded import Guarded
 from sandbar.errors import Problem
-from sandbar.model import (
-    SUGGESTIONS_MAX,
-    Entity,
-    Former,
-    Introspection,
-    Suggestion,
-    called_now,
-    typed,
-)
+from sandbar.model import Entity, Former, Introspection, typed
+from sandbar.suggestions import SUGGESTIONS_MAX, Suggestion, called_now
 
 _NAMED_MAX = 100  # characters of a name that is looked up
 _CANDIDATES_MAX = 3

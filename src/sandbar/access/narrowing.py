@@ -28,7 +28,8 @@ from sandbar.access.principals import known_role
 from sandbar.access.rights import Rights
 from sandbar.access.wishes import Wishes
 from sandbar.errors import Incorrect, NotFound
-from sandbar.model import Entity, Workspace, did_you_mean
+from sandbar.model import Entity, Workspace
+from sandbar.suggestions import did_you_mean
 
 PER_MINUTE_MAX = 1_000_000
 GLOB_MAX = 100  # characters

@@ -23,7 +23,8 @@ from sandbar.access.metamodel import (
 from sandbar.access.rights import Role
 from sandbar.errors import Conflict, Incorrect, NotFound
 from sandbar.keywords import composed, parse_keyword, spellings
-from sandbar.model import Entity, Workspace, called_now, did_you_mean
+from sandbar.model import Entity, Workspace
+from sandbar.suggestions import called_now, did_you_mean
 
 LOCAL = "local"  # whoever works on the database itself, as history names them
 _SERVICES = "service"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from sandbar.errors import Incorrect, Problem
+from sandbar.errors import Problem
+from sandbar.findings import Findings, finding_of
 
 T = TypeVar("T")
 
@@ -31,15 +32,5 @@ class Wishes:
         first = self._found[0][1]
         if len(self._found) == 1:
             raise first
-        hints = dict.fromkeys(problem.hint for _, problem in self._found if problem.hint)
-        raise Incorrect(
-            "access.invalid",
-            f"{first.message} (and {len(self._found) - 1} more)",
-            hint="; ".join(hints) or None,
-            data={"findings": [_finding(*one) for one in self._found]},
-        )
-
-
-def _finding(argument: str, problem: Problem) -> dict[str, Any]:
-    told = {"argument": argument, "code": problem.code, "message": problem.message}
-    return told if problem.hint is None else told | {"hint": problem.hint}
+        found = (finding_of(problem, argument=argument) for argument, problem in self._found)
+        raise Findings.of(*found).as_problem("access.invalid", "")

@@ -20,7 +20,8 @@ from sandbar.access.protected import protected_roots
 from sandbar.access.users import EMAIL, check_email, name_owner
 from sandbar.access.wishes import Wishes
 from sandbar.errors import Conflict, Forbidden, Incorrect, NotFound
-from sandbar.model import Budgets, Update, Workspace, did_you_mean
+from sandbar.model import Budgets, Update, Workspace
+from sandbar.suggestions import did_you_mean
 
 NAME_MAX = 255
 METAMODEL = ("dt/Class", "dt/Property")

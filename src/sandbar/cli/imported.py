@@ -8,7 +8,8 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from sandbar.projects import Imported, Planned, ProjectFinding
+from sandbar.findings import Finding
+from sandbar.projects import Imported, Planned
 
 _SHOWN = 40
 _BULK = (".jsonl", ".csv")
@@ -71,7 +72,7 @@ def _print_entry(console: Console, one: Planned, *, is_done: bool) -> None:
             console.print(Text(f"             try: {finding.hint}", "dim"))
 
 
-def _said(finding: ProjectFinding) -> str:
+def _said(finding: Finding) -> str:
     """File, line, key and reason: each line can be understood without the others."""
     line = "" if finding.line is None else f", line {finding.line}"
     key = "" if finding.key is None else f", {finding.key}"

@@ -1,73 +1,32 @@
-"""What is wrong with a text: every finding with its line and key, raised together."""
+"""What is wrong with a text, with its line and key: all of it is told at once."""
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Sequence
 
-from sandbar.errors import Incorrect, Problem
+from sandbar.errors import Incorrect
+from sandbar.findings import FINDINGS_MAX, Finding, Findings, data_of
 
-FINDINGS_MAX = 100  # of one text; whoever has that many mends some and tries again
 DOCUMENT_BYTES_MAX = 8 << 20  # twice a transaction: what can be written can be read back
+_KEPT_MAX = 10_000  # they are told by their lines, which is not the order in which they are found
 
 _HINT = "data.findings lists all that is wrong, with line and key"
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that is wrong, and where."""
-
-    line: int
-    key: str | None = None
-    code: str
-    message: str
-    hint: str | None = None
-    row: int | None = None  # of a table; its header is row 1
+def findings_of_text() -> Findings:
+    """The collector for one text."""
+    return Findings(kept_max=_KEPT_MAX)
 
 
-class Findings:
-    """What was found in one text so far."""
-
-    def __init__(self) -> None:
-        self._found: list[Finding] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._found)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether no more of them will be told."""
-        return len(self._found) >= FINDINGS_MAX
-
-    @property
-    def first(self) -> Finding:
-        """What was found first; there is something."""
-        return self._found[0]
-
-    def add(self, finding: Finding) -> None:
-        """Note one more."""
-        self._found.append(finding)
-
-    def refuse(self, problem: Problem, line: int, key: str | None, row: int | None = None) -> None:
-        """Note a problem that was met at a place."""
-        self.add(
-            Finding(
-                line=line,
-                key=key,
-                code=problem.code,
-                message=problem.message,
-                hint=problem.hint,
-                row=row,
-            )
-        )
-
-    def raise_any(self) -> None:
-        """Refuse the text if anything was found."""
-        if self._found:
-            raise malformed(self._found)
+def refuse_if_any(findings: Findings) -> None:
+    """Refuse the text if anything was found."""
+    if findings.told:
+        raise malformed(findings.told)
 
 
-def malformed(found: list[Finding]) -> Incorrect:
+def malformed(found: Sequence[Finding]) -> Incorrect:
     """The refusal of a text, which begins with the first place."""
-    ordered = sorted(found, key=lambda finding: finding.line)[:FINDINGS_MAX]
+    ordered = sorted(found, key=lambda finding: finding.line or 0)[:FINDINGS_MAX]
     first = ordered[0]
     where = f"line {first.line}" + (f", {first.key[:80]}" if first.key else "")
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
@@ -76,7 +35,7 @@ def malformed(found: list[Finding]) -> Incorrect:
         "codec.malformed",
         f"{where}: {first.message}{more}",
         hint="; ".join(hints) or _HINT,
-        data={"findings": [msgspec.to_builtins(finding) for finding in ordered]},
+        data={"findings": data_of(ordered)},
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from sandbar.codecs.api import Parsed
-from sandbar.codecs.findings import DOCUMENT_BYTES_MAX, Finding, check_source, malformed
+from sandbar.codecs.findings import DOCUMENT_BYTES_MAX, check_source, malformed
 from sandbar.codecs.json_text import (
     NotJson,
     key_lines,
@@ -15,6 +15,7 @@ from sandbar.codecs.json_text import (
 )
 from sandbar.codecs.objects import object_of, parse_object
 from sandbar.codecs.places import Place
+from sandbar.findings import Finding
 from sandbar.model import Entity, Introspection
 
 _INDENTED_MAX = DOCUMENT_BYTES_MAX // 4  # characters: beyond it nobody reads them anyway

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
 from sandbar.codecs.api import Parsed
 from sandbar.codecs.document_text import split_document
-from sandbar.codecs.findings import Finding, Findings, check_source
+from sandbar.codecs.findings import check_source, findings_of_text, refuse_if_any
 from sandbar.codecs.markdown_slots import SlotReader
 from sandbar.codecs.markdown_writing import document_lines
 from sandbar.codecs.places import Place
@@ -17,6 +15,7 @@ from sandbar.codecs.shapes import CLASS_KEY, IDENT_KEY, TYPE_KEY
 from sandbar.codecs.statements import Statements
 from sandbar.codecs.yaml_reading import Entry, FrontMatter, Refused
 from sandbar.errors import Problem
+from sandbar.findings import Finding, Findings, finding_of
 from sandbar.model import Entity, Introspection
 
 
@@ -43,14 +42,14 @@ class MarkdownCodec:
         """The one entity that the document is."""
         check_source(text)
         document = split_document(text)
-        found = Findings()
+        found = findings_of_text()
         front = FrontMatter(document.front_matter, 2, found)
         if not front.is_read:
-            found.raise_any()
+            refuse_if_any(found)
         wanted = None if class_ is None else schema.ident(class_)
         name, used = _class_of(front, schema, wanted, found)
         if name is None:
-            found.raise_any()
+            refuse_if_any(found)
         assert name is not None
         statements = Statements(schema, name, found, place)
         read = SlotReader(front, statements, schema, found)
@@ -87,9 +86,9 @@ def _class_of(
                 return by_type, {CLASS_KEY, TYPE_KEY}
         return wanted_class(wanted, "name it under `class:` in the front matter"), {CLASS_KEY}
     except Refused as refused:
-        found.add(msgspec.structs.replace(refused.finding, key=CLASS_KEY))
+        found.add(refused.finding.moved(key=CLASS_KEY))
     except Problem as problem:
-        found.refuse(problem, at.line if at else 1, at.key if at else None)
+        found.add(finding_of(problem, line=at.line if at else 1, key=at.key if at else None))
     return None, set()
 
 
@@ -112,4 +111,4 @@ def _state_body(statements: Statements, body: str, line: int, found: Findings) -
         assert slot is not None
         statements.put(slot, body)
     except Problem as problem:
-        found.refuse(problem, line, statements.shape.slots[ident].key)
+        found.add(finding_of(problem, line=line, key=statements.shape.slots[ident].key))

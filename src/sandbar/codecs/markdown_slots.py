@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 from yaml.nodes import MappingNode, Node, SequenceNode
 
 from sandbar.codecs.conversion import checked, from_word, meant_by
-from sandbar.codecs.findings import Findings
+from sandbar.codecs.findings import findings_of_text
 from sandbar.codecs.naming import looks_like_path
 from sandbar.codecs.shapes import Slot
 from sandbar.codecs.statements import Statements
 from sandbar.codecs.yaml_reading import JSON_TAG, Entry, FrontMatter, Refused
 from sandbar.errors import Problem
+from sandbar.findings import Findings, finding_of
 from sandbar.model import Introspection
 
 _COMPOUND = frozenset({"json", "tuple"})
@@ -46,19 +46,19 @@ class SlotReader:
                 self._statements.lines.pop(slot.ident, None)
                 self._keep(entry)
         except Refused as refused:
-            self._found.add(msgspec.structs.replace(refused.finding, key=entry.key))
+            self._found.add(refused.finding.moved(key=entry.key))
         except Problem as problem:
-            self._found.refuse(problem, entry.line, entry.key)
+            self._found.add(finding_of(problem, line=entry.line, key=entry.key))
 
     def _keep(self, entry: Entry) -> None:
         self._statements.keep(entry.key, self._front.value(entry.node), entry.line)
 
     def _fits(self, slot: Slot, entry: Entry) -> bool:
         """State what a key of someone's own note says, if its slot takes it."""
-        found, self._found = self._found, Findings()
+        found, self._found = self._found, findings_of_text()
         try:
             self._state(slot, entry)
-            return not self._found
+            return not self._found.told
         except (Refused, Problem):
             return not slot.many and self._means(slot, entry)
         finally:
@@ -92,7 +92,7 @@ class SlotReader:
                     raise self._front.wrong_at("value.type", "an item says nothing", node, 'say ""')
                 items.append(self._one(slot, node))
             except Problem as problem:
-                self._found.refuse(problem, self._front.line_of(node), entry.key)
+                self._found.add(finding_of(problem, line=self._front.line_of(node), key=entry.key))
         if len(items) < len(nodes):
             return
         try:
@@ -100,7 +100,7 @@ class SlotReader:
         except Problem:
             for item, node in zip(items, nodes, strict=True):
                 self._try(slot, item, self._front.line_of(node), entry.key)
-            if not self._found:
+            if not self._found.told:
                 raise
 
     def _try(self, slot: Slot, item: Any, line: int, key: str) -> None:
@@ -108,7 +108,7 @@ class SlotReader:
             checked(self._schema, slot, [item])
         except Problem as problem:
             if not self._found.is_full:
-                self._found.refuse(problem, line, key)
+                self._found.add(finding_of(problem, line=line, key=key))
 
     def _one(self, slot: Slot, node: Node) -> Any:
         if slot.kind != "ref":

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from sandbar.codecs.api import Parsed
-from sandbar.codecs.findings import Finding, Findings
+from sandbar.codecs.findings import findings_of_text, refuse_if_any
 from sandbar.codecs.naming import derived_ident, looks_like_path
 from sandbar.codecs.places import Place
 from sandbar.codecs.routing import stated_class, wanted_class
 from sandbar.codecs.shapes import CLASS_MARK, ID_MARK, IDENT, Slot, shape_of
 from sandbar.codecs.statements import Statements
 from sandbar.errors import Problem
+from sandbar.findings import Finding, Findings, finding_of
 from sandbar.keywords import looks_like_ident
 from sandbar.model import Entity, Introspection
 
@@ -43,7 +44,7 @@ def parse_object(
 ) -> Parsed:
     """What an object states; `lines` tells where its keys stand, as far as that is known."""
     wanted = None if class_ is None else schema.ident(class_)
-    found = Findings()
+    found = findings_of_text()
     if not isinstance(given, dict):
         found.add(
             Finding(
@@ -53,15 +54,15 @@ def parse_object(
                 hint='for example {"footwear/name": "Mud Lord"}; many objects are jsonl',
             )
         )
-        found.raise_any()
+        refuse_if_any(found)
     try:
         if given.get(CLASS_MARK) is not None:
             name = stated_class(schema, given[CLASS_MARK], wanted)
         else:
             name = wanted_class(wanted, f'name it under "{CLASS_MARK}"')
     except Problem as problem:
-        found.refuse(problem, lines.get(CLASS_MARK, line), CLASS_MARK)
-        found.raise_any()
+        found.add(finding_of(problem, line=lines.get(CLASS_MARK, line), key=CLASS_MARK))
+        refuse_if_any(found)
     statements = Statements(schema, name, found, place)
     for key, value in given.items():
         if key not in (CLASS_MARK, ID_MARK) and not found.is_full:
@@ -71,7 +72,7 @@ def parse_object(
         try:
             id = statements.check_id(given[ID_MARK])
         except Problem as problem:
-            found.refuse(problem, lines.get(ID_MARK, line), ID_MARK)
+            found.add(finding_of(problem, line=lines.get(ID_MARK, line), key=ID_MARK))
     return statements.parsed(line, id)
 
 
@@ -83,7 +84,7 @@ def _state(statements: Statements, key: str, value: Any, line: int, found: Findi
         else:
             statements.put(slot, _led(statements, slot, value))
     except Problem as problem:
-        found.refuse(problem, line, key)
+        found.add(finding_of(problem, line=line, key=key))
 
 
 def _led(statements: Statements, slot: Slot, value: Any) -> Any:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from sandbar.codecs.api import Codec
 from sandbar.errors import Conflict, Unsupported
-from sandbar.model import Introspection, did_you_mean
+from sandbar.model import Introspection
+from sandbar.suggestions import did_you_mean
 
 DEFAULT_FORMAT = "json"
 

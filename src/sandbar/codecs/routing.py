@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sandbar.errors import Incorrect
-from sandbar.model import Introspection, did_you_mean
+from sandbar.model import Introspection
+from sandbar.suggestions import did_you_mean
 
 
 def class_of_type(schema: Introspection, word: str, class_: str | None) -> str | None:

@@ -8,7 +8,8 @@ import msgspec
 
 from sandbar.codecs.references import Short, short_of
 from sandbar.errors import Incorrect
-from sandbar.model import Document, Introspection, did_you_mean
+from sandbar.model import Document, Introspection
+from sandbar.suggestions import did_you_mean
 
 IDENT = "db/ident"
 IDENT_KEY = "ident"

@@ -6,12 +6,13 @@ from typing import Any
 
 from sandbar.codecs.api import Parsed
 from sandbar.codecs.conversion import checked
-from sandbar.codecs.findings import Finding, Findings
+from sandbar.codecs.findings import refuse_if_any
 from sandbar.codecs.naming import derived_ident, ident_of_path
 from sandbar.codecs.places import Place
 from sandbar.codecs.references import whole_names
 from sandbar.codecs.shapes import IDENT, Slot, shape_of
 from sandbar.errors import Incorrect
+from sandbar.findings import Finding, Findings, finding_of
 from sandbar.keywords import looks_like_ident
 from sandbar.model import Introspection
 
@@ -114,7 +115,7 @@ class Statements:
     def parsed(self, line: int, id: int | None = None) -> Parsed:
         """All of it; refused if anything was found to be wrong."""
         self._merge_rest()
-        self._found.raise_any()
+        refuse_if_any(self._found)
         is_derived = False
         if IDENT not in self._claimed and id is None:
             ident = self._own_ident()
@@ -154,7 +155,7 @@ class Statements:
             try:
                 self.slots[carrier] = self._schema.stored(carrier, whole)
             except Incorrect as problem:
-                self._found.refuse(problem, self.lines[carrier], carrier)
+                self._found.add(finding_of(problem, line=self.lines[carrier], key=carrier))
             return
         self._found.add(
             Finding(

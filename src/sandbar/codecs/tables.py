@@ -7,7 +7,7 @@ from typing import Any
 
 from sandbar.codecs.api import Parsed
 from sandbar.codecs.conversion import from_word
-from sandbar.codecs.findings import Finding, Findings, malformed
+from sandbar.codecs.findings import findings_of_text, malformed, refuse_if_any
 from sandbar.codecs.json_text import NotJson, read_json, write_json
 from sandbar.codecs.places import Place
 from sandbar.codecs.routing import stated_class, wanted_class
@@ -16,6 +16,7 @@ from sandbar.codecs.statements import Statements
 from sandbar.codecs.table_text import Cell, NotCsv, Rows, write_row
 from sandbar.codecs.yaml_reading import number_word
 from sandbar.errors import Incorrect, Problem
+from sandbar.findings import Finding, Findings, finding_of
 from sandbar.model import Entity, Introspection
 
 COLUMNS_MAX = 2_000
@@ -106,10 +107,10 @@ class _Table:
     def _read_header(self) -> list[str]:
         cells = self._next() or []
         header = [(cell or "").strip() for cell in cells]
-        found = Findings()
+        found = findings_of_text()
         if len(header) > COLUMNS_MAX:
             found.add(self._finding(f"more than {COLUMNS_MAX} columns", 1, None))
-            found.raise_any()
+            refuse_if_any(found)
         seen: set[str] = set()
         for at, key in enumerate(header):
             if not key or key in seen:
@@ -118,7 +119,7 @@ class _Table:
             seen.add(key)
         if self._class is not None and CLASS_MARK not in header:
             self._check_header(header, found)  # once, not again in each row
-        found.raise_any()
+        refuse_if_any(found)
         return header
 
     def _check_header(self, header: list[str], found: Findings) -> None:
@@ -130,11 +131,11 @@ class _Table:
     def _parse(self, cells: list[Cell], line: int) -> Parsed:
         header = self._header
         assert header is not None
-        found = Findings()
+        found = findings_of_text()
         if len(cells) != len(header):
             message = f"{len(cells)} cells, but the header has {len(header)}"
             found.add(self._finding(message, line, None))
-            found.raise_any()
+            refuse_if_any(found)
         given = dict(zip(header, cells, strict=True))
         name = self._class_of(given, line, found)
         statements = Statements(self._schema, name, found)
@@ -146,7 +147,7 @@ class _Table:
             try:
                 id = statements.check_id(_number(given[ID_MARK]))
             except Problem as problem:
-                found.refuse(problem, line, ID_MARK, self._row)
+                found.add(finding_of(problem, line=line, key=ID_MARK, row=self._row))
         return statements.parsed(line, id)
 
     def _class_of(self, given: dict[str, Cell], line: int, found: Findings) -> str:
@@ -155,8 +156,8 @@ class _Table:
                 return stated_class(self._schema, given[CLASS_MARK], self._class)
             return wanted_class(self._class, f"add a column {CLASS_MARK}")
         except Problem as problem:
-            found.refuse(problem, line, CLASS_MARK, self._row)
-            found.raise_any()
+            found.add(finding_of(problem, line=line, key=CLASS_MARK, row=self._row))
+            refuse_if_any(found)
             raise
 
     def _state(
@@ -171,7 +172,7 @@ class _Table:
         except NotJson as error:
             found.add(self._finding(error.message, line, key))
         except Problem as problem:
-            found.refuse(problem, line, key, self._row)
+            found.add(finding_of(problem, line=line, key=key, row=self._row))
 
     def _finding(self, message: str, line: int, key: str | None) -> Finding:
         hint = "a cell with a comma, a quote or a line break stands in quotes"

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from yaml.nodes import Node, ScalarNode, SequenceNode
 
 from sandbar.codecs.document_text import split_document
-from sandbar.codecs.findings import Finding, Findings
+from sandbar.codecs.findings import findings_of_text
 from sandbar.codecs.yaml_reading import FrontMatter, Refused
+from sandbar.findings import Finding
 
 
 class Key(NamedTuple):
@@ -35,7 +36,7 @@ class UnclassedDocument(NamedTuple):
 def read_document(text: str) -> UnclassedDocument:
     """The keys and the body of a document."""
     split = split_document(text)
-    found = Findings()
+    found = findings_of_text()
     front = FrontMatter(split.front_matter, 2, found)
     keys: dict[str, Key] = {}
     for entry in front.entries:
@@ -43,8 +44,8 @@ def read_document(text: str) -> UnclassedDocument:
             keys[entry.key] = Key(front.value(entry.node), _words(front, entry.node), entry.line)
         except Refused as refused:
             found.add(refused.finding)
-    if found:
-        return UnclassedDocument({}, text.removeprefix("\ufeff"), 1, found.first)
+    if found.told:
+        return UnclassedDocument({}, text.removeprefix("\ufeff"), 1, found.told[0])
     return UnclassedDocument(keys, split.body, split.body_line)
 
 

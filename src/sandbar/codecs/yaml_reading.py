@@ -12,8 +12,8 @@ from typing import Any
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from sandbar.codecs.findings import Finding, Findings
 from sandbar.codecs.json_text import NotJson, read_json
+from sandbar.findings import Finding, Findings
 
 NODES_MAX = 5_000
 ALIASED_NODES_MAX = 1_000

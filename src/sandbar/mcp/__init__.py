@@ -1,7 +1,6 @@
 """MCP: the metamodel as tools, resources and prompts, in both revisions of the protocol."""
 
 from sandbar.mcp.endpoint import Endpoint
-from sandbar.mcp.exchange import Listing
 from sandbar.mcp.plain import PlainEndpoint
 
-__all__ = ["Endpoint", "Listing", "PlainEndpoint"]
+__all__ = ["Endpoint", "PlainEndpoint"]

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from sandbar.access import Caller, Guarded, Rights, kept_classes
 from sandbar.database import Database
-from sandbar.mcp.exchange import Listing, Spelling
+from sandbar.mcp.exchange import Spelling
 from sandbar.model import Introspection
+from sandbar.serving import ToolListing
 from sandbar.verbs import (
     CLASS_TOOLS,
     ClassTool,
@@ -35,7 +36,7 @@ Tool = dict[str, Any]
 class _Key(NamedTuple):
     generation: int
     rights: Rights
-    listing: Listing
+    listing: ToolListing
     spelling: Spelling
 
 
@@ -46,7 +47,7 @@ class ToolLists:
         self.database = database
         self._made: dict[_Key, list[Tool]] = {}
 
-    def tools(self, caller: Caller, listing: Listing, spelling: Spelling) -> list[Tool]:
+    def tools(self, caller: Caller, listing: ToolListing, spelling: Spelling) -> list[Tool]:
         """The tools that this caller sees, in a fixed order."""
         offer = self.database.offer
         key = _Key(offer.generation, caller.rights, listing, spelling)
@@ -58,7 +59,7 @@ class ToolLists:
             self._made = {**kept, key: made}
         return made
 
-    def _make(self, caller: Caller, listing: Listing, spelling: Spelling) -> list[Tool]:
+    def _make(self, caller: Caller, listing: ToolListing, spelling: Spelling) -> list[Tool]:
         schema = self.database.guarded(caller).schema()
         verbs = self.database.offer.catalogue.visible_to(caller)
         if listing == "core":
@@ -77,7 +78,7 @@ class ToolLists:
         return tools
 
 
-def _tool(verb: Verb, listing: Listing, spelling: Spelling, known: dict[str, Any]) -> Tool:
+def _tool(verb: Verb, listing: ToolListing, spelling: Spelling, known: dict[str, Any]) -> Tool:
     arguments = input_schema(verb)
     if names := class_arguments(verb):
         properties = dict(arguments["properties"])

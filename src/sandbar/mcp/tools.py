@@ -229,7 +229,7 @@ class Tools:
 
     async def _run(self, exchange: Exchange, params: Params, arguments: dict[str, Any]) -> Any:
         call = exchange.call(params["name"], arguments, Talk(exchange, params))
-        return await self._service.read(exchange, lambda: exchange.database.perform(call))
+        return await self._service.perform(exchange, call)
 
     def _failure(self, exchange: Exchange, problem: Problem, name: str) -> dict[str, Any]:
         if exchange.record is not None:

@@ -20,6 +20,7 @@ from sandbar.errors import (
     Unauthenticated,
     Unavailable,
     Unsupported,
+    category_of,
 )
 
 DEFAULT_VERSION = "2025-11-25"  # what a request without a version header is served as
@@ -35,18 +36,18 @@ HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021
 
 # Category of a problem → code before 2026-07-28, and since (which reserves the range of the old).
-_CODES: tuple[tuple[type[Problem], int, int], ...] = (
-    (Incorrect, INVALID_PARAMS, INVALID_PARAMS),
-    (NotFound, INVALID_PARAMS, INVALID_PARAMS),
-    (Conflict, INVALID_PARAMS, INVALID_PARAMS),
-    (Unsupported, INVALID_PARAMS, INVALID_PARAMS),
-    (Unauthenticated, -32001, 401),
-    (Forbidden, -32003, 403),
-    (TooMany, -32029, 429),
-    (Unavailable, INTERNAL_ERROR, INTERNAL_ERROR),
-    (Interrupted, INTERNAL_ERROR, INTERNAL_ERROR),
-    (Fault, INTERNAL_ERROR, INTERNAL_ERROR),
-)
+CODES: dict[type[Problem], tuple[int, int]] = {
+    Incorrect: (INVALID_PARAMS, INVALID_PARAMS),
+    NotFound: (INVALID_PARAMS, INVALID_PARAMS),
+    Conflict: (INVALID_PARAMS, INVALID_PARAMS),
+    Unsupported: (INVALID_PARAMS, INVALID_PARAMS),
+    Unauthenticated: (-32001, 401),
+    Forbidden: (-32003, 403),
+    TooMany: (-32029, 429),
+    Unavailable: (INTERNAL_ERROR, INTERNAL_ERROR),
+    Interrupted: (INTERNAL_ERROR, INTERNAL_ERROR),
+    Fault: (INTERNAL_ERROR, INTERNAL_ERROR),
+}
 
 # What the protocol itself refuses, in our words.
 _PROTOCOL_ERRORS = {
@@ -89,10 +90,8 @@ def knows_tasks(version: str) -> bool:
 
 def code_of(problem: Problem, version: str) -> int:
     """The JSON-RPC code of a problem."""
-    for category, old, new in _CODES:
-        if isinstance(problem, category):
-            return new if is_modern(version) else old
-    return INTERNAL_ERROR
+    old, new = CODES[category_of(problem)]
+    return new if is_modern(version) else old
 
 
 def protocol_error(

@@ -3,6 +3,7 @@
 This package is the model's only door; nobody imports its rooms.
 """
 
+from sandbar.model.asking import Askable
 from sandbar.model.bounds import BOUNDS, SchemaBounds
 from sandbar.model.budgets import (
     LIMIT_NAMES,
@@ -21,16 +22,8 @@ from sandbar.model.credentials import Credentials
 from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cursor
 from sandbar.model.definitions import definition_operations
 from sandbar.model.document_rules import Document
+from sandbar.model.drafts import SecretNotHashed
 from sandbar.model.expressions import Expression, compile_expression
-from sandbar.model.findings import (
-    FINDINGS_MAX,
-    SUGGESTIONS_MAX,
-    Finding,
-    Findings,
-    Suggestion,
-    called_now,
-    did_you_mean,
-)
 from sandbar.model.former import Former
 from sandbar.model.guarding import Guard, Touched
 from sandbar.model.hiding import AllBut
@@ -52,6 +45,7 @@ from sandbar.model.patterns import compile_pattern
 from sandbar.model.placing import Place
 from sandbar.model.plain_words import UNREADABLE, said_plainly, what_it_takes
 from sandbar.model.purging import PurgeMode
+from sandbar.model.queries import Question
 from sandbar.model.results import (
     Entity,
     HistoryEntry,
@@ -65,6 +59,7 @@ from sandbar.model.results import (
     TransactionEntry,
     Written,
 )
+from sandbar.model.searching import Search
 from sandbar.model.trails import (
     Answer,
     AuditRow,
@@ -83,14 +78,13 @@ from sandbar.model.workspace import Workspace
 
 __all__ = [
     "BOUNDS",
-    "FINDINGS_MAX",
     "FIRST_FREE_ID",
     "LIMIT_NAMES",
-    "SUGGESTIONS_MAX",
     "UNREADABLE",
     "Account",
     "AllBut",
     "Answer",
+    "Askable",
     "AuditRow",
     "Budgets",
     "Claim",
@@ -104,8 +98,6 @@ __all__ = [
     "Entity",
     "EntityChange",
     "Expression",
-    "Finding",
-    "Findings",
     "Former",
     "Guard",
     "HistoryEntry",
@@ -126,15 +118,17 @@ __all__ = [
     "Place",
     "PurgeMode",
     "Purged",
+    "Question",
     "Receipt",
     "Restore",
     "RunEnd",
     "SchemaBounds",
     "Seal",
+    "Search",
     "SearchPage",
+    "SecretNotHashed",
     "SlotChange",
     "Standing",
-    "Suggestion",
     "Touched",
     "Trail",
     "TransactionEntry",
@@ -145,12 +139,10 @@ __all__ = [
     "Written",
     "accompanied",
     "accompany",
-    "called_now",
     "compile_expression",
     "compile_pattern",
     "definition_operations",
     "definition_parts",
-    "did_you_mean",
     "door_check",
     "is_over_budget",
     "malformed_operations",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from sandbar.findings import Finding
 from sandbar.model import core
-from sandbar.model.findings import Finding
 from sandbar.model.mentions import misnamed, validators_see_otherwise
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema

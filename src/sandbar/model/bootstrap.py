@@ -13,17 +13,18 @@ from typing import Any
 import msgspec
 
 from sandbar.errors import Incorrect, Problem
+from sandbar.findings import Finding, Findings, finding_of
 from sandbar.keywords import looks_like_ident
 from sandbar.model import core
 from sandbar.model.checks import check_required, check_validators, decode_slot
 from sandbar.model.core import Entry
 from sandbar.model.documents import Doc, write_doc
 from sandbar.model.drafts import Draft
-from sandbar.model.findings import Finding, Findings, finding_of, refuse
 from sandbar.model.handover import change_of, creation_of, pairs_of
 from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
 from sandbar.model.soundness import check_definition
+from sandbar.model.trouble import refuse
 from sandbar.model.values.refusals import quoted
 from sandbar.model.values.scalars import MAX_REF
 from sandbar.model.words import entity_words
@@ -184,7 +185,7 @@ def _check_form(schema: Schema, id: int, class_id: int, doc: Doc) -> list[Findin
             if key in slots and int(key) < core.FIRST_FREE_ID:
                 _check_stored(schema, slots[key], stored)
     except Problem as problem:
-        return [finding_of(problem, schema.ident_of(id))]
+        return [finding_of(problem, slot=schema.ident_of(id))]
     return []
 
 
@@ -200,7 +201,7 @@ def _check(schema: Schema, id: int, class_id: int, doc: Doc) -> list[Finding]:
                 raise Incorrect("slot.unknown", f"{cls.ident} has no slot #{key}")
             _check_stored(schema, cls.by_key[key], stored)
     except Problem as problem:
-        findings.append(finding_of(problem, schema.ident_of(id)))
+        findings.append(finding_of(problem, slot=schema.ident_of(id)))
     return findings + check_validators(cls, doc)
 
 

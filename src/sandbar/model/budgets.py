@@ -9,7 +9,6 @@ from typing import NamedTuple
 import msgspec
 
 from sandbar.errors import Incorrect, Problem, TooMany
-from sandbar.model.findings import did_you_mean
 from sandbar.model.writes import Writes
 from sandbar.store import (
     LIMIT_NAMES,
@@ -20,6 +19,7 @@ from sandbar.store import (
     limits_of,
     over_budget,
 )
+from sandbar.suggestions import did_you_mean
 
 _WORDS = {"none": 0, "default": None}
 _UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sandbar.findings import Finding
 from sandbar.model.checks import (
     check_required,
     check_validators,
@@ -14,7 +15,6 @@ from sandbar.model.checks import (
 )
 from sandbar.model.documents import Doc
 from sandbar.model.drafts import Draft
-from sandbar.model.findings import Finding
 from sandbar.model.forms import set_aside
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class

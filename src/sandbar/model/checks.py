@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from sandbar.errors import Conflict, Incorrect, Problem
+from sandbar.findings import Finding, finding_of
 from sandbar.model.expressions import binding
-from sandbar.model.findings import Finding, Suggestion, finding_of
 from sandbar.model.patterns import Pattern, SpentMatching
 from sandbar.model.properties import Property
 from sandbar.model.repairs import clearing
 from sandbar.model.schema import Class
 from sandbar.model.synonyms import slot_meant
 from sandbar.model.values.refusals import typed
+from sandbar.suggestions import Suggestion
 
 VALUES_MAX = 10_000
 _SET = "use attributes (in an operation of entity.transact: set)"
@@ -296,5 +297,5 @@ def check_validators(cls: Class, doc: dict[str, Any]) -> list[Finding]:
                     )
                 )
         except Problem as problem:
-            findings.append(finding_of(problem, None))
+            findings.append(finding_of(problem))
     return findings

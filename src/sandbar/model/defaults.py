@@ -9,9 +9,9 @@ from collections.abc import Collection
 
 import msgspec
 
+from sandbar.findings import Finding
 from sandbar.model import core
 from sandbar.model.checking import check_target
-from sandbar.model.findings import Finding
 from sandbar.model.properties import Property
 from sandbar.model.unit import Unit
 

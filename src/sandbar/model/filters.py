@@ -15,15 +15,16 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from sandbar.errors import Incorrect, Problem
+from sandbar.findings import Finding, Findings
 from sandbar.keywords import composed, spellings
 from sandbar.model import core
-from sandbar.model.findings import Finding, Findings, Suggestion
 from sandbar.model.naming import Naming, naming_slot
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.synonyms import connective_meant, operator_meant
 from sandbar.model.values import door_check
 from sandbar.model.values.refusals import named, quoted, typed
+from sandbar.suggestions import Suggestion
 
 DEPTH_MAX = 8
 NODES_MAX = 200
@@ -97,13 +98,8 @@ def parse_filter(schema: Schema, cls: Class | None, where: object, names: Naming
     node = parser.parse(where, cls, 0)
     findings = parser.findings
     if findings.told:
-        first = findings.told[0]
-        raise Incorrect(
-            "filter.invalid",
-            f"{first.slot + ': ' if first.slot else ''}{first.message}{findings.and_more}",
-            hint="; ".join(findings.hints) or None,
-            data=findings.data(),
-        )
+        slot = findings.told[0].slot
+        raise findings.as_problem("filter.invalid", f"{slot}: " if slot else "")
     return node
 
 
@@ -240,7 +236,7 @@ class _Parser:
         try:
             door_check(operand)
         except Problem as problem:
-            self.findings.note(problem, property.ident)
+            self.findings.note(problem, **_about(property.ident))
         if property.kind.ident == _KEYWORD:
             operand = operand.removeprefix(":")  # as everywhere on the way in; none is stored
         return Compare(
@@ -270,7 +266,7 @@ class _Parser:
                     problem = _several(property, op, problem)
                 elif property.is_ref and problem.code == "keyword.malformed":
                     problem = self._by_value(property, value, problem)
-                self.findings.note(problem, property.ident)
+                self.findings.note(problem, **_about(property.ident))
         return Compare(property, op, tuple(keys), among=frozenset(keys))
 
     def _by_value(self, property: Property, value: str, problem: Problem) -> Problem:
@@ -288,9 +284,14 @@ class _Parser:
     ) -> Node:
         said = self.findings.hint(hint)
         unknown = hint.unknown if isinstance(hint, Suggestion) else None
-        found = Finding(code=code, message=message, slot=slot, hint=said, unknown=unknown)
+        found = Finding(code=code, message=message, hint=said, unknown=unknown, **_about(slot))
         self.findings.add(found)
         return EVERYTHING
+
+
+def _about(slot: str | None) -> dict[str, Any]:
+    """Where something is wrong in a filter: with what is asked of a slot, or with the whole."""
+    return {"slot": slot, "place": f"where.{slot}" if slot else "where"}
 
 
 def _order_keys(property: Property, op: str, given: Any, stored: Any) -> list[bytes]:

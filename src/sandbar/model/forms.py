@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from sandbar.errors import Conflict, Incorrect, Problem
+from sandbar.findings import Finding, data_of, finding_of
 from sandbar.model.checks import Match, decode_slot
 from sandbar.model.documents import Doc, exact
 from sandbar.model.drafts import Draft, Misfit
-from sandbar.model.findings import Finding, data_of, finding_of
 from sandbar.model.properties import Property
 from sandbar.model.repairs import clearing
 from sandbar.model.schema import Class, Schema
@@ -102,7 +102,7 @@ def _unfit(values: list[Any], now: Property) -> Finding | None:
         for value in values:
             _require_form(now.kind.decode(value), value)
     except Problem as problem:
-        return finding_of(problem, now.ident)
+        return finding_of(problem, slot=now.ident)
     return None
 
 

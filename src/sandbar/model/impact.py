@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sandbar.errors import Conflict, Incorrect, Problem
+from sandbar.findings import Finding, data_of, finding_of
 from sandbar.model import core
 from sandbar.model.affected import Affected, affected_by, classes_left, concerned, turned_slots
 from sandbar.model.checking import check_target
 from sandbar.model.checks import check_required, check_validators
 from sandbar.model.defaults import strayed_defaults
 from sandbar.model.documents import Doc, read_doc
-from sandbar.model.findings import Finding, data_of, finding_of
 from sandbar.model.forms import (
     SHOWN_MAX,
     changed_forms,
@@ -261,7 +261,7 @@ def _recheck(unit: Unit, property: Property, stored: Any) -> list[Finding]:
     except SpentMatching:
         raise  # says nothing of the value
     except Problem as problem:
-        return [finding_of(problem, property.ident)]
+        return [finding_of(problem, slot=property.ident)]
     targets = property.values(stored) if property.is_ref else ()
     return [found for id in targets if (found := check_target(unit, property, id)) is not None]
 

@@ -7,8 +7,8 @@ something else, they must still be true.
 from __future__ import annotations
 
 from sandbar.errors import Problem
+from sandbar.findings import Finding
 from sandbar.model.document_rules import check_document, slots_named
-from sandbar.model.findings import Finding
 from sandbar.model.schema import Class
 
 _SAY_SO = "change {what} of {cls} in the same transaction"

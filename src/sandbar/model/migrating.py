@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from sandbar.errors import Conflict, Incorrect, Problem
+from sandbar.findings import Finding, data_of, finding_of
 from sandbar.model.checks import derived
 from sandbar.model.documents import exact, read_doc
 from sandbar.model.drafts import Draft
-from sandbar.model.findings import Finding, data_of, finding_of
 from sandbar.model.forms import SHOWN_MAX, drop, held
 from sandbar.model.impact import instances, too_many
 from sandbar.model.operations import OPERATIONS_MAX, Migrate
@@ -148,7 +148,7 @@ def _put_moved(unit: Unit, draft: Draft, moved: list[tuple[Property, list[Any]]]
         try:
             stored = unit.decode(draft, property, _given(property, values))
         except Problem as problem:
-            findings.append(finding_of(problem, property.ident))
+            findings.append(finding_of(problem, slot=property.ident))
             continue
         fresh = property.values(stored)
         if here[property.key] and exact(here[property.key]) != exact(fresh):

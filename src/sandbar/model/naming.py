@@ -11,13 +11,13 @@ from sandbar.errors import Incorrect, NotFound
 from sandbar.keywords import parse_ident, spellings
 from sandbar.model import core
 from sandbar.model.checks import decode_slot
-from sandbar.model.findings import Suggestion
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.synonyms import range_meant
 from sandbar.model.values import VALUE_TYPES
 from sandbar.model.values.refusals import MAX_ECHO, named, quoted, typed
 from sandbar.model.values.scalars import decode_ref
+from sandbar.suggestions import Suggestion
 
 _KEYWORD = VALUE_TYPES["db.type/keyword"]
 
@@ -257,7 +257,8 @@ def _suggested(
         names = schema.property_names
     elif number in (core.SUBCLASS_OF, core.DOMAIN):
         names = schema.class_names
-    return Suggestion(given, chain(temps, names), call, meant)
+    unknown = partial(typed, given) if isinstance(given, dict) else None
+    return Suggestion(given, chain(temps, names), call, meant, unknown)
 
 
 def _target(schema: Schema, slot: Property | None) -> Class | None:

@@ -9,10 +9,11 @@ from typing import Any, Literal
 import msgspec
 
 from sandbar.errors import Incorrect
-from sandbar.model.findings import Finding, Findings, Suggestion
+from sandbar.findings import Finding, Findings
 from sandbar.model.plain_words import UNREADABLE, said_plainly, what_it_takes
 from sandbar.model.synonyms import operation_meant
 from sandbar.model.values.refusals import named, quoted
+from sandbar.suggestions import Suggestion
 
 OPERATIONS_MAX = 10_000
 BYTES_MAX = 4 * 1024 * 1024
@@ -142,13 +143,7 @@ def malformed_operations(findings: Findings, otherwise: str | None = None) -> In
     What there is to say if the findings have no hint is the hint `otherwise`.
     """
     first = findings.told[0]
-    where = "operations" if first.at is None else f"operations[{first.at}]"
-    return Incorrect(
-        "operations.malformed",
-        f"{where}: {first.message}{findings.and_more}",
-        hint="; ".join(findings.hints) or otherwise,
-        data=findings.data(),
-    )
+    return findings.as_problem("operations.malformed", f"{first.place}: ", otherwise)
 
 
 def _findings(given: Sequence[Any]) -> Findings:
@@ -162,7 +157,14 @@ def _findings(given: Sequence[Any]) -> Findings:
             found = Finding(code="operation.malformed", message=message, hint=said, at=at)
             findings.add(found)
     if not findings.told:
-        findings.add(Finding(code="operation.malformed", message="they are plain JSON", hint=_HINT))
+        findings.add(
+            Finding(
+                place="operations",
+                code="operation.malformed",
+                message="they are plain JSON",
+                hint=_HINT,
+            )
+        )
     return findings
 
 

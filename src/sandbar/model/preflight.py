@@ -52,7 +52,7 @@ def preflight(
     """
     schema = latest(False)
     for op in operations:
-        if not _defines(schema, op):
+        if not defines(schema, op):
             return None
     if all(isinstance(op, Create) for op in operations):
         return Checked(schema.generation, 0, frozenset())  # what is new has no instances yet
@@ -90,7 +90,7 @@ def _matches(item: Affected) -> bool:
     return any(property.pattern_text for property in item.recheck)
 
 
-def _defines(schema: Schema, op: Operation) -> bool:
+def defines(schema: Schema, op: Operation) -> bool:
     """Whether an operation is about the metamodel only."""
     if isinstance(op, Migrate):
         return False

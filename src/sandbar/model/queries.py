@@ -7,18 +7,19 @@ checked against the whole filter.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sandbar.errors import Incorrect, NotFound, Problem, Unsupported
+from sandbar.findings import Findings
 from sandbar.model import core
 from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cursor
 from sandbar.model.documents import Doc, read_doc
 from sandbar.model.drives import Drive, choose_drive
 from sandbar.model.filter_evaluation import Evaluator
 from sandbar.model.filters import EVERYTHING, Node, is_local, parse_filter
-from sandbar.model.findings import Findings, Suggestion, data_of
 from sandbar.model.hiding import hidden_ids
+from sandbar.model.moments import Moment
 from sandbar.model.naming import Naming, unknown_entity
 from sandbar.model.neighbours import Neighbours, Surroundings
 from sandbar.model.properties import Property
@@ -26,7 +27,8 @@ from sandbar.model.rendering import render_read
 from sandbar.model.results import Page
 from sandbar.model.schema import Class, Schema
 from sandbar.patience import check as check_patience
-from sandbar.store import Between, Equals, Found, Position, Scan
+from sandbar.store.scan import Between, Equals, Found, Position, Scan
+from sandbar.suggestions import Suggestion
 
 LIMIT_DEFAULT = 50
 LIMIT_MAX = 1000
@@ -39,15 +41,16 @@ _ROWS_BETWEEN_LOOKS = 128  # how often a walk asks whether anybody still waits
 
 
 class Question(NamedTuple):
-    """A query as it was asked."""
+    """A query as it was asked. It is passed on whole; a field is read where it counts."""
 
     class_: Any
     where: Any = None
     order_by: str | None = None
-    fields: tuple[str, ...] | None = None
+    fields: Sequence[str] | None = None
     limit: int = LIMIT_DEFAULT
     cursor: str | None = None
-    hidden: Collection[str] = ()
+    as_of: Moment | None = None
+    hidden: Collection[str] = ()  # classes whose instances are left out
 
 
 class View(NamedTuple):
@@ -78,10 +81,13 @@ def question_of(question: Question) -> str:
     return question_digest(question.class_, question.where, question.order_by)
 
 
-def chosen_fields(fields: object) -> tuple[str, ...]:
-    """The slots that the caller wants to see."""
+def with_fields_checked(question: Question) -> Question:
+    """The question, with the slots that the caller wants to see as a tuple of them."""
+    fields: object = question.fields
+    if fields is None:
+        return question
     if isinstance(fields, list | tuple | set | frozenset) and len(fields) <= FIELDS_MAX:
-        return tuple(fields)
+        return question._replace(fields=tuple(fields))
     wrong = f"fields is a list of at most {FIELDS_MAX} slots"
     raise Incorrect("query.fields", wrong, hint='for example ["db/ident"]')
 
@@ -115,18 +121,13 @@ def _all_of(wrong: list[Wrong]) -> Problem:
     if len(wrong) == 1:
         return wrong[0][1]
     findings = Findings()
-    arguments: list[str] = []
     for argument, problem in wrong:
-        had = len(findings.told)
-        findings.adopt(problem)
-        arguments += [argument] * (len(findings.told) - had)
-    told = zip(arguments, data_of(findings.told), strict=True)
-    about = {"findings": [{"argument": argument, **one} for argument, one in told]}
+        findings.adopt(problem, argument=argument)
     return Incorrect(
         "query.invalid",
         f"the query is wrong: {wrong[0][1].message}{findings.and_more}",
         hint="; ".join(findings.hints),
-        data=findings.data() | about,
+        data=findings.data(),
     )
 
 
@@ -187,7 +188,7 @@ class _Walk:
         self.everything = Equals(core.TYPE, type_keys)
         self.drive: Drive = choose_drive(self.filter, self.everything, self._ids, self._is_small)
 
-    def _fields(self, names: tuple[str, ...] | None, wrong: list[Wrong]) -> frozenset[str] | None:
+    def _fields(self, names: Sequence[str] | None, wrong: list[Wrong]) -> frozenset[str] | None:
         """The idents of the slots to be shown; None for all."""
         if names is None:
             return None

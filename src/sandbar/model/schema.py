@@ -16,12 +16,12 @@ from sandbar.model import core
 from sandbar.model.bounds import BOUNDS
 from sandbar.model.documents import Doc
 from sandbar.model.expressions import Expression, compile_expression
-from sandbar.model.findings import Suggestion
 from sandbar.model.properties import Property
 from sandbar.model.reaching import reached
 from sandbar.model.values import VALUE_TYPES
 from sandbar.model.values.refusals import named
-from sandbar.store import Pair
+from sandbar.store.pieces import Pair
+from sandbar.suggestions import Suggestion
 
 MetaDocs = Mapping[int, tuple[int, Doc]]  # id to class and document
 Changes = Mapping[int, tuple[int, Doc] | None]

@@ -64,6 +64,13 @@ def hash_secrets(schema: Schema, operations: list[Operation]) -> list[Operation]
     return [op if _says_none(op, named) else _hashed(op, secret, rules) for op in operations]
 
 
+def sets_secrets(schema: Schema, operations: list[Operation]) -> bool:
+    """Whether there is anything to hash, by this schema."""
+    secret = schema.secret_slots
+    named = secret.union(f":{name}" for name in secret)
+    return bool(secret) and not all(_says_none(op, named) for op in operations)
+
+
 def kept_secret(snapshot: Snapshot, schema: Schema, entity: Any, slot: str) -> str | None:
     """The hash that a secret slot of an entity keeps."""
     id = resolve(snapshot, schema, entity, None)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sandbar.errors import Problem
-from sandbar.model.findings import data_of, finding_of
+from sandbar.findings import data_of, finding_of
 from sandbar.model.guarding import Guard
 from sandbar.model.operations import Operation, parse_operations
 from sandbar.model.perform import perform
@@ -41,8 +41,6 @@ def try_out(
     try:
         with_hashed_secrets(schema, parse_operations(operations), attempt)
     except Problem as problem:
-        found: list[dict[str, Any]] = problem.data.get("findings") or data_of(
-            [finding_of(problem, None)]
-        )
+        found: list[dict[str, Any]] = problem.data.get("findings") or data_of([finding_of(problem)])
         return found
     return []

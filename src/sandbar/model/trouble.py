@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-import msgspec
+from collections.abc import Callable, Mapping, Sequence
 
 from sandbar.errors import Conflict, Incorrect, Problem
+from sandbar.findings import Finding, Findings
 from sandbar.model.checks import problems_of
-from sandbar.model.findings import Finding, Findings, refuse
 from sandbar.model.new_names import given_ident
 from sandbar.model.operations import Create, Migrate, Operation
+
+_LACKING_THE_SCHEMA = ("slot.required", "value.type")
 
 
 class Trouble:
@@ -21,6 +21,7 @@ class Trouble:
         self.findings = Findings()
         self.classes: dict[int, str] = {}  # whose slots an operation sets
         self._wrong: set[int] = set()
+        self._named: set[tuple[int | None, str | None]] = set()  # operations and slots
         self._only: Problem | None = None
         self._kinds: set[type[Problem]] = set()
 
@@ -32,7 +33,8 @@ class Trouble:
             self._wrong.add(at)
         several = at if len(self._operations) > 1 else None
         for one in problems_of(problem):
-            self.findings.note(one, slot, several, self._about(several))
+            self.findings.note(one, slot=slot, at=several, entity=self._about(several))
+        self._named.add((several, slot))
 
     def is_with(self, at: int | None) -> bool:
         """Whether something is wrong with an operation already: the rest may follow from that."""
@@ -45,19 +47,18 @@ class Trouble:
         findings = self.findings
         if not late and not findings.told:
             return
-        named = set(findings.places)
         for id, found in late:
             place = operation_of(id)
             at = place if len(self._operations) > 1 else None
             follows = found.slot is None and self.is_with(place)  # of a validator, say
-            if (at, found.slot) not in named and not follows:
-                findings.add(msgspec.structs.replace(found, at=at, entity=self._about(at)))
+            if (at, found.slot) not in self._named and not follows:
+                findings.add(found.moved(at=at, entity=self._about(at)))
                 self._kinds.add(Incorrect)
         refusal = refuse("the write is invalid", findings, self.classes)
         first = self._only
         if first is not None and (findings.count == 1 or self._kinds == {Conflict}):
             # One problem alone keeps its category, and several conflicts are still a conflict.
-            message = f"{findings.told[0].place}{first.message}"
+            message = f"{_beginning(findings.told[0])}{first.message}"
             data = first.data | refusal.data
             raise type(first)(first.code, message, hint=refusal.hint, data=data)
         raise refusal
@@ -73,3 +74,32 @@ class Trouble:
         if isinstance(named, str):
             return named.removeprefix(":")[:80]
         return named if type(named) is int else None
+
+
+def refuse(what: str, findings: Findings, classes: Mapping[int, str]) -> Incorrect:
+    """The error that carries all findings of an invalid request.
+
+    `classes` tells whose slots each operation sets: the hint says how to learn what they take.
+    """
+    first = findings.told[0]
+    hints = findings.hints
+    unknowing = (
+        finding.at if isinstance(finding.at, int) else 0
+        for finding in findings.told
+        if finding.code in _LACKING_THE_SCHEMA
+    )
+    for cls in dict.fromkeys(classes[at] for at in unknowing if at in classes):
+        hints[f"class.describe {cls} gives its schema"] = None
+    return Incorrect(
+        "entity.invalid",
+        f"{what}: {_beginning(first)}{first.message}{findings.and_more}",
+        hint="; ".join(hints) or None,
+        data=findings.data(),
+    )
+
+
+def _beginning(finding: Finding) -> str:
+    """The entity and the slot, as the beginning of a message."""
+    entity = f"entity {finding.entity}" if isinstance(finding.entity, int) else finding.entity
+    slot = None if finding.slot == entity else finding.slot
+    return "".join(f"{one}: " for one in (entity, slot) if one is not None)

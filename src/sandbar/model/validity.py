@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sandbar.errors import Problem
+from sandbar.findings import Finding, data_of, finding_of
 from sandbar.model import core
 from sandbar.model.checks import check_required, check_validators, decode_slot
 from sandbar.model.documents import Doc, exact, read_doc
-from sandbar.model.findings import Finding, data_of, finding_of
 from sandbar.model.hiding import hidden_ids
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
@@ -208,7 +208,7 @@ def _value(property: Property, stored: Any) -> Iterator[Finding]:
     try:
         is_same = exact(decode_slot(property, stored, _as_it_is)) == exact(stored)
     except Problem as problem:
-        yield finding_of(problem, property.ident)
+        yield finding_of(problem, slot=property.ident)
         return
     if not is_same:
         message = "the value would be stored in another form today"

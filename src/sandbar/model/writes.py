@@ -24,7 +24,7 @@ from sandbar.model.naming import unknown_entity
 from sandbar.model.operations import BYTES_MAX, Operation, parse_operations
 from sandbar.model.perform import perform
 from sandbar.model.prefetch import wanted_by, wanted_names
-from sandbar.model.preflight import preflight
+from sandbar.model.preflight import defines, preflight
 from sandbar.model.purging import Gone, PurgeMode, check_mode, owes_scrub, purge_entity
 from sandbar.model.queries import Question, View, answer, cursor_of
 from sandbar.model.rendering import render
@@ -33,7 +33,13 @@ from sandbar.model.restoring import purged
 from sandbar.model.results import Entity, Page, Purged, Receipt, SearchPage, Written
 from sandbar.model.schema import Schema
 from sandbar.model.searching import Search, search_page
-from sandbar.model.secrets import ATTEMPTS_MAX, hash_secrets, schema_moving, with_hashed_secrets
+from sandbar.model.secrets import (
+    ATTEMPTS_MAX,
+    hash_secrets,
+    schema_moving,
+    sets_secrets,
+    with_hashed_secrets,
+)
 from sandbar.model.unit import Unit
 from sandbar.model.values.refusals import plain
 from sandbar.model.waiting import outcome_of
@@ -85,12 +91,7 @@ class Writes:
 
         A retry must ask for the same: for these operations, or for what they were `asked` by.
         """
-        operations = parse_operations(given)
-        if not operations:
-            raise Incorrect(
-                "operations.none", "a transaction has at least one operation", hint="give one"
-            )
-        check_request(principal, reason, key)
+        operations = _checked(given, principal, reason, key)
         unit = self.open_unit()
         if unit is not None:
             outer, unit.guard = unit.guard, guard or unit.guard
@@ -104,24 +105,54 @@ class Writes:
             # A stale schema only costs a second attempt, so the first one does without a look.
             schema = self._latest(attempt > 0)
             ready = hash_secrets(seen or schema, operations)
-            digest = _digest(ready, asked, is_kept=key is not None)
-
             try:
-                checked = self._check_before(ready, key, guard)
-                work = partial(self._write, ready, checked, principal, reason, key, digest, guard)
-                records = () if key is None else ((principal, key),)
-                is_near = self._store.reads_in_microseconds  # then there is nothing to fetch ahead
-                answer = self._store.submit(
-                    self._ws,
-                    work,
-                    wanted=NOTHING_WANTED if is_near else wanted_by(schema, ready, records),
-                    # What defines cannot share a batch: why have the writer find that out?
-                    alone=len(ready) > BATCHED_OPERATIONS_MAX or checked is not NOTHING_CHECKED,
-                )
+                answer = self._submit(schema, ready, principal, reason, key, asked, guard)
                 return answer.result() if self._running is None else self._outcome(answer)
             except SecretNotHashed as found:
                 seen = found.schema
         raise schema_moving()
+
+    def submit(
+        self,
+        given: Sequence[Any],
+        principal: str,
+        reason: str | None,
+        key: str | None,
+        guard: Guard | None,
+    ) -> Answer[Written] | None:
+        """Queue a transaction, for who is called back; None if `transact` has to take its time.
+
+        It does so to hash secrets, and to check what a change of the metamodel would break.
+        """
+        operations = _checked(given, principal, reason, key)
+        schema = self._latest(False)
+        is_plain = not any(defines(schema, op) for op in operations)
+        if self.open_unit() is not None or not is_plain or sets_secrets(schema, operations):
+            return None
+        return self._submit(schema, operations, principal, reason, key, None, guard)
+
+    def _submit(
+        self,
+        schema: Schema,
+        ready: list[Operation],
+        principal: str,
+        reason: str | None,
+        key: str | None,
+        asked: Any,
+        guard: Guard | None,
+    ) -> Answer[Written]:
+        digest = _digest(ready, asked, is_kept=key is not None)
+        checked = self._check_before(ready, key, guard)
+        work = partial(self._write, ready, checked, principal, reason, key, digest, guard)
+        records = () if key is None else ((principal, key),)
+        is_near = self._store.reads_in_microseconds  # then there is nothing to fetch ahead
+        return self._store.submit(
+            self._ws,
+            work,
+            wanted=NOTHING_WANTED if is_near else wanted_by(schema, ready, records),
+            # What defines cannot share a batch: why have the writer find that out?
+            alone=len(ready) > BATCHED_OPERATIONS_MAX or checked is not NOTHING_CHECKED,
+        )
 
     def _check_before(
         self, ready: list[Operation], key: str | None, guard: Guard | None
@@ -335,6 +366,19 @@ def refuse_in_event_loop() -> None:
             "a write would block this thread's event loop",
             hint="call it in a worker thread, for example with asyncio.to_thread",
         )
+
+
+def _checked(
+    given: Sequence[Any], principal: str, reason: str | None, key: str | None
+) -> list[Operation]:
+    """The operations of a request that is well-formed."""
+    operations = parse_operations(given)
+    if not operations:
+        raise Incorrect(
+            "operations.none", "a transaction has at least one operation", hint="give one"
+        )
+    check_request(principal, reason, key)
+    return operations
 
 
 def _plain(value: Any) -> str:

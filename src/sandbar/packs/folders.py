@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from sandbar.errors import Conflict, Incorrect, NotFound
+from sandbar.findings import moved_data
 from sandbar.packs.coded import installed_folder, installed_packs
 from sandbar.packs.messages import PromptEntry, parsed_arguments, undeclared
 from sandbar.workflow import read_spec
@@ -189,7 +190,7 @@ def _check_workflows(specs: list[dict[str, Any]]) -> None:
             problems.append((f"[{number}]", problem))
     if problems:
         findings = [
-            {**finding, "at": f"{place}.{finding['at']}".rstrip(".")}
+            moved_data(finding, at=f"{place}.{finding['at']}".rstrip("."))
             for place, problem in problems
             for finding in problem.data["findings"]
         ]

@@ -13,11 +13,13 @@ import msgspec
 
 from sandbar.access import Guarded
 from sandbar.errors import Incorrect, NotFound, Problem
-from sandbar.model import Entity, Suggestion, Workspace, called_now
+from sandbar.model import Entity, Workspace
 from sandbar.packs.coded import PackCode, PromptMessages
 from sandbar.packs.messages import PromptArgument, check_messages, fill, parsed_arguments
 from sandbar.packs.records import PROMPT, Readable, instances
-from sandbar.verbs import Context, NeedsInput, Verbatim
+from sandbar.suggestions import Suggestion, called_now
+from sandbar.verbs.content import NeedsInput, Verbatim
+from sandbar.verbs.context import Context
 
 PROMPTS_MAX = 1000  # the oldest are listed
 ARGUMENT_MAX_CHARACTERS = 100_000

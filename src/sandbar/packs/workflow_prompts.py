@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sandbar.errors import Incorrect, NotFound
-from sandbar.model import Entity, did_you_mean
+from sandbar.model import Entity
 from sandbar.packs.coded import PromptMessages
 from sandbar.packs.messages import PromptArgument
 from sandbar.packs.prompting import Prompt, checked_arguments
+from sandbar.suggestions import did_you_mean
 from sandbar.workflow import CALL, VALIDATION, Machine, Workflows, diagram_of, outline_of
 
 PREFIX = "sandbar.workflow."

@@ -25,7 +25,6 @@ from sandbar.projects.results import (
     Planned,
     Prefer,
     Progress,
-    ProjectFinding,
 )
 from sandbar.projects.rooted import Found, RootedFolder
 from sandbar.projects.sources import Item, Link, Source, choose_source
@@ -46,7 +45,6 @@ __all__ = [
     "Planned",
     "Prefer",
     "Progress",
-    "ProjectFinding",
     "RootedFolder",
     "Source",
     "Target",

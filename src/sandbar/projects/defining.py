@@ -16,6 +16,7 @@ from sandbar.access import (
     refuse_reserved_workflow,
 )
 from sandbar.errors import Forbidden, Problem
+from sandbar.findings import data_of, finding_of, moved_data
 from sandbar.model import Create, Introspection, Operation, Update, definition_parts
 from sandbar.projects.documents import SPEC
 from sandbar.projects.findings import REFUSALS
@@ -97,8 +98,7 @@ class Definitions:
             try:
                 self._db.foreseen(self._writing([verdict]))
             except Forbidden as problem:
-                found = {"code": problem.code, "message": problem.message, "hint": problem.hint}
-                refused[at] = [found]
+                refused[at] = data_of([finding_of(problem)])
             except REFUSALS:
                 pass  # it needs the others
         return refused
@@ -134,10 +134,9 @@ class Definitions:
 def _tell_whose(problem: Problem, numbers: list[int], count: int) -> None:
     """Let the findings of a part of the operations say which of all they are about."""
     if len(numbers) == 1 < count and not problem.data.get("findings"):
-        found = {"code": problem.code, "message": problem.message, "hint": problem.hint, "at": 0}
-        problem.data["findings"] = [found]
+        problem.data["findings"] = data_of([finding_of(problem, at=0)])
     if blamed := blame(problem, max(len(numbers), 2)):
-        told = [{**one, "at": numbers[at]} for at in blamed for one in blamed[at]]
+        told = [moved_data(one, at=numbers[at]) for at in blamed for one in blamed[at]]
         problem.data["findings"] = told
 
 

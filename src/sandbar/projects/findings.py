@@ -2,44 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from sandbar.errors import Conflict, Forbidden, Incorrect, NotFound, Problem, Unsupported
-from sandbar.projects.results import ProjectFinding
+import msgspec
+
+from sandbar.errors import (
+    Conflict,
+    Fault,
+    Forbidden,
+    Incorrect,
+    Interrupted,
+    NotFound,
+    Problem,
+    TooMany,
+    Unauthenticated,
+    Unavailable,
+    Unsupported,
+)
+from sandbar.findings import Finding, findings_in
 from sandbar.projects.sources import Item
 
 FINDINGS_PER_FILE_MAX = 20
 
-# What is wrong with a file; anything else is wrong with us, or with the moment, and ends the work.
-REFUSALS = (Incorrect, Forbidden, NotFound, Conflict, Unsupported)
+# Whether a problem is with a file: if not, it is with us, or with the moment, and ends the work.
+_IS_OF_A_FILE: dict[type[Problem], bool] = {
+    Incorrect: True,
+    Unauthenticated: False,
+    Forbidden: True,
+    NotFound: True,
+    Conflict: True,
+    Unsupported: True,
+    TooMany: False,
+    Unavailable: False,
+    Interrupted: False,
+    Fault: False,
+}
+REFUSALS = tuple(category for category, is_refused in _IS_OF_A_FILE.items() if is_refused)
 
 
-def findings_of(item: Item, problem: Problem) -> list[ProjectFinding]:
+def findings_of(item: Item, problem: Problem) -> list[Finding]:
     """A problem with an item: each of its findings, or the problem itself."""
-    found = problem.data.get("findings")
-    if not isinstance(found, list) or not found:
-        found = [{"code": problem.code, "message": problem.message, "hint": problem.hint}]
-    return told(item, found)
+    return _told(item, findings_in(problem))
 
 
-def told(item: Item, found: Sequence[dict[str, Any]]) -> list[ProjectFinding]:
+def told(item: Item, found: list[dict[str, Any]]) -> list[Finding]:
     """Findings of a codec, of the model or of workflows, with the file and the line."""
-    return [_told(item, one) for one in found[:FINDINGS_PER_FILE_MAX]]
+    return _told(item, msgspec.convert(found, list[Finding]))
 
 
-def _told(item: Item, found: dict[str, Any]) -> ProjectFinding:
-    at = found.get("at")
-    key = found.get("key") or found.get("slot") or (at if isinstance(at, str) and at else None)
-    line = found.get("line")
+def _told(item: Item, found: list[Finding]) -> list[Finding]:
+    return [_in_file(item, one) for one in found[:FINDINGS_PER_FILE_MAX]]
+
+
+def _in_file(item: Item, found: Finding) -> Finding:
+    key = found.key or found.slot or (found.at if isinstance(found.at, str) else None) or None
+    line = found.line
     if line is None and item.parsed is not None:
         lines = item.parsed.lines
         line = lines.get(key or "", item.parsed.line if lines else None)
-    return ProjectFinding(
+    return Finding(
         path=item.path,
-        code=str(found.get("code")),
-        message=str(found.get("message")),
+        code=found.code,
+        message=found.message,
         line=line,
         key=key,
-        hint=found.get("hint"),
+        hint=found.hint,
     )

@@ -19,12 +19,13 @@ import msgspec
 from sandbar.access import is_protected, protected_classes
 from sandbar.codecs import Parsed
 from sandbar.errors import Forbidden, Incorrect, Problem
-from sandbar.model import Entity, Finding, Introspection
+from sandbar.findings import Finding, data_of
+from sandbar.model import Entity, Introspection
 from sandbar.projects.comparing import IDENT, Comparison, Name, facts_of, references
 from sandbar.projects.documents import SPEC, Documents
 from sandbar.projects.findings import REFUSALS, findings_of, told
 from sandbar.projects.names import LOOKED_UP, Names
-from sandbar.projects.results import Action, Planned, Prefer, ProjectFinding
+from sandbar.projects.results import Action, Planned, Prefer
 from sandbar.projects.sources import Item
 from sandbar.projects.sums import composed, digest_of
 from sandbar.scratch import Table
@@ -40,7 +41,7 @@ class Verdict(msgspec.Struct, kw_only=True):
     entity: Entity | None = None  # as it is in the workspace
     changes: dict[str, Any] = {}  # for a new one: all slots
     why: str | None = None
-    findings: list[ProjectFinding] = []
+    findings: list[Finding] = []
 
     @property
     def is_write(self) -> bool:
@@ -290,7 +291,7 @@ def dangling(slot: str, name: Name) -> dict[str, Any]:
         slot=slot,
         hint="import or create it, or take the reference out",
     )
-    return dict(msgspec.to_builtins(found))
+    return data_of([found])[0]
 
 
 def is_same_workflow(given: Any, kept: Any) -> bool:

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 from sandbar.access import Guarded
 from sandbar.errors import Problem
+from sandbar.findings import Finding
 from sandbar.model import Create
 from sandbar.projects.comparing import IDENT
 from sandbar.projects.findings import REFUSALS
 from sandbar.projects.names import Names
-from sandbar.projects.results import Action, Planned, ProjectFinding
+from sandbar.projects.results import Action, Planned
 from sandbar.projects.sources import Item
 from sandbar.projects.tally import Tally
 from sandbar.scratch import Scratch, Table
@@ -99,7 +100,7 @@ def _tell(one: Made, tally: Tally, problem: Problem | None = None) -> None:
     findings = []
     if problem is not None:
         message, hint = problem.message, problem.hint
-        findings = [ProjectFinding(path=one.path, code=problem.code, message=message, hint=hint)]
+        findings = [Finding(path=one.path, code=problem.code, message=message, hint=hint)]
     action: Action = "create" if problem is None else "refused"
     tally.count(action)
     tally.tell(

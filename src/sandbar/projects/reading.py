@@ -8,6 +8,7 @@ from typing import Any
 
 from sandbar.codecs import Codec, Codecs, Parsed, Place, parse_one
 from sandbar.errors import Incorrect, Problem
+from sandbar.findings import Finding, data_of, finding_of
 from sandbar.model import Introspection
 from sandbar.projects.documents import SPEC
 from sandbar.projects.places import Places
@@ -64,12 +65,12 @@ def text_of(data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         message = f"line {line}: this is not UTF-8"
-        finding = {"line": line, "code": "project.encoding", "message": "this is not UTF-8"}
+        problem = Incorrect("project.encoding", "this is not UTF-8", hint="save the file as UTF-8")
         raise Incorrect(
-            "project.encoding",
+            problem.code,
             message,
-            hint="save the file as UTF-8",
-            data={"findings": [{**finding, "hint": "save the file as UTF-8"}]},
+            hint=problem.hint,
+            data={"findings": data_of([finding_of(problem, line=line)])},
         ) from None
 
 
@@ -78,12 +79,12 @@ def _spec(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
-        finding = {"line": line, "code": "codec.syntax", "message": f"no JSON: {error}"}
+        found = Finding(line=line, code="codec.syntax", message=f"no JSON: {error}")
         raise Incorrect(
             "codec.malformed",
             f"line {line}: no JSON: {error}",
             hint="workflow.find shows how a spec is written",
-            data={"findings": [finding]},
+            data={"findings": data_of([found])},
         ) from None
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+
+from sandbar.findings import Finding
 
 LISTED_MAX = 1_000  # of findings, entries and paths; counts are exact
 
@@ -24,15 +26,27 @@ def counted(doing: str, done: int, total: int) -> str:
     return f"{doing}: {done:,} of {total:,} files"
 
 
-class ProjectFinding(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True):
-    """What is wrong with a file, and where."""
-
-    path: str
-    code: str
-    message: str
-    line: int | None = None
-    key: str | None = None
-    hint: str | None = None
+# Of a finding, what there is to say about a file.
+FileFindings = Annotated[
+    list[Finding],
+    msgspec.Meta(
+        extra_json_schema={
+            "items": {
+                "type": "object",
+                "properties": {
+                    "place": {"type": "string"},
+                    "path": {"type": "string"},
+                    "code": {"type": "string"},
+                    "message": {"type": "string"},
+                    "line": {"type": ["integer", "null"]},
+                    "key": {"type": ["string", "null"]},
+                    "hint": {"type": ["string", "null"]},
+                },
+                "required": ["place", "path", "code", "message"],
+            }
+        }
+    ),
+]
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True):
@@ -45,7 +59,7 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_de
     line: int | None = None  # in a bulk file
     slots: list[str] = []  # in which file and workspace differ
     why: str | None = None
-    findings: list[ProjectFinding] = []
+    findings: FileFindings = []
 
 
 class Exported(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True):
@@ -70,7 +84,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_d
     counts: dict[str, int]  # per action
     reconciled: bool  # whether every entity that was found is counted under one action
     entries: list[Planned] = []  # the first, without what is unchanged; the ignored come last
-    findings: list[ProjectFinding] = []  # the first
+    findings: FileFindings = []  # the first
     findings_count: int = 0
     t: int | None = None  # after the last write
 

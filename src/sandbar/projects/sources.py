@@ -9,9 +9,10 @@ import msgspec
 
 from sandbar.codecs import Codecs, Parsed
 from sandbar.errors import Incorrect, Problem, Unsupported
-from sandbar.model import Introspection, did_you_mean
-from sandbar.projects.results import ProjectFinding
+from sandbar.findings import Finding
+from sandbar.model import Introspection
 from sandbar.projects.rooted import RootedFolder
+from sandbar.suggestions import did_you_mean
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -19,7 +20,7 @@ class Link(msgspec.Struct, frozen=True):
 
     slot: str  # for many references
     ident: str
-    missing: ProjectFinding  # what is told if it is not there
+    missing: Finding  # what is told if it is not there
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +37,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     size: int = 0  # bytes that it takes in the file
     is_definition: bool = False  # of a class, a property or a workflow: these come first
     is_whole: bool = True  # whether slots that are not stated are to be cleared
-    notes: tuple[ProjectFinding, ...] = ()  # what is to be told though it can be imported
+    notes: tuple[Finding, ...] = ()  # what is to be told though it can be imported
     links: tuple[Link, ...] = ()  # to what only the workspace knows
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sandbar.findings import Finding
 from sandbar.projects.judging import Verdict
-from sandbar.projects.results import LISTED_MAX, Action, Imported, Planned, ProjectFinding
+from sandbar.projects.results import LISTED_MAX, Action, Imported, Planned
 
 Told = Callable[[Planned], None]
 
@@ -21,7 +22,7 @@ class Tally:
         self._each = each
         self._entries: list[Planned] = []
         self._ignored: list[Planned] = []  # listed last: pictures must not hide what is refused
-        self._findings: list[ProjectFinding] = []
+        self._findings: list[Finding] = []
         self._findings_count = 0
 
     def add(self, verdict: Verdict) -> None:
@@ -45,7 +46,7 @@ class Tally:
         if self._each is not None:
             self._each(planned)
 
-    def _note(self, findings: list[ProjectFinding]) -> None:
+    def _note(self, findings: list[Finding]) -> None:
         self._findings_count += len(findings)
         self._findings += findings[: LISTED_MAX - len(self._findings)]
 

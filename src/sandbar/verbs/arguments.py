@@ -10,17 +10,9 @@ import msgspec
 from msgspec import inspect
 
 from sandbar.errors import Incorrect, Problem
-from sandbar.model import (
-    FINDINGS_MAX,
-    SUGGESTIONS_MAX,
-    UNREADABLE,
-    Suggestion,
-    did_you_mean,
-    said_plainly,
-    shown,
-    what_it_takes,
-)
-from sandbar.model import Finding as SlotFinding
+from sandbar.findings import Finding, Findings, findings_in
+from sandbar.model import UNREADABLE, said_plainly, shown, what_it_takes
+from sandbar.suggestions import SUGGESTIONS_MAX, did_you_mean
 
 _SHOWN_MAX = 80
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
@@ -45,17 +37,6 @@ class Arguments(
     msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forbid_unknown_fields=True
 ):
     """The base of what verbs take."""
-
-
-class Finding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that is wrong with the arguments."""
-
-    argument: str
-    code: str
-    message: str
-    slot: str | None = None
-    hint: str | None = None
-    unknown: str | None = None  # the name that means nothing
 
 
 class _Tables(NamedTuple):
@@ -109,27 +90,24 @@ class Reader:
     def _read_carefully(self, given: Any) -> Any:
         """The same for other spellings, nulls and JSON inside strings; or every finding."""
         if not isinstance(given, Mapping):
-            found = Finding(
-                argument="", code="argument.type", message="arguments are a JSON object"
-            )
-            raise invalid([found])
-        findings: list[Finding] = []
+            raise invalid(Findings.of(not_an_object()))
+        findings = Findings()
         named = self._named(given, findings)
         values: dict[str, Any] = {}
         for name, field in self._fields.items():
             if name not in named or (named[name] is None and not field.required):
                 if field.required:
-                    findings.append(self._missing(name))
+                    findings.add(self._missing(name))
                 continue
             try:
                 values[name] = self._value(name, field, named[name])
             except UNREADABLE as error:
-                findings.append(self._mistyped(name, error))
-        if findings:
+                findings.add(self._mistyped(name, error))
+        if findings.told:
             raise invalid(findings)
         return msgspec.convert(values, self._kind)
 
-    def _named(self, given: Mapping[Any, Any], findings: list[Finding]) -> dict[str, Any]:
+    def _named(self, given: Mapping[Any, Any], findings: Findings) -> dict[str, Any]:
         """What was given, under our names."""
         named: dict[str, Any] = {}
         for key, value in given.items():
@@ -137,10 +115,10 @@ class Reader:
             name = self._spellings.get(spelling) or self._spellings.get(spelling.replace("_", "-"))
             if name is None:
                 if not self._is_open:
-                    is_guessed = len(findings) < SUGGESTIONS_MAX
-                    findings.append(self._unknown(spelling[:_SHOWN_MAX], is_guessed=is_guessed))
+                    is_guessed = findings.count < SUGGESTIONS_MAX
+                    findings.add(self._unknown(spelling[:_SHOWN_MAX], is_guessed=is_guessed))
             elif name in named:
-                findings.append(
+                findings.add(
                     Finding(
                         argument=spelling,
                         code="argument.twice",
@@ -221,20 +199,14 @@ def ordered_fields(kind: type[msgspec.Struct]) -> list[msgspec.structs.FieldInfo
     )
 
 
-def invalid(findings: list[Finding]) -> Incorrect:
+def invalid(findings: Findings) -> Incorrect:
     """The error that carries all findings about arguments."""
-    more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
-    told = findings[:FINDINGS_MAX]
-    hints = dict.fromkeys(finding.hint for finding in told if finding.hint)
-    data: dict[str, Any] = {"findings": [msgspec.to_builtins(finding) for finding in told]}
-    if len(findings) > len(told):
-        data["left-out"] = len(findings) - len(told)
-    return Incorrect(
-        "arguments.invalid",
-        f"the arguments are wrong: {findings[0].message}{more}",
-        hint="; ".join(hints) or None,
-        data=data,
-    )
+    return findings.as_problem("arguments.invalid", "the arguments are wrong: ")
+
+
+def not_an_object() -> Finding:
+    """The finding about arguments that have no names."""
+    return Finding(argument="", code="argument.type", message="arguments are a JSON object")
 
 
 def told_together(problem: Problem, checks: Mapping[str, Callable[[], object]]) -> Problem:
@@ -242,38 +214,16 @@ def told_together(problem: Problem, checks: Mapping[str, Callable[[], object]]) 
 
     Each check looks at one argument and raises what is wrong with it.
     """
-    findings: list[Finding] = []
+    findings = Findings()
     for argument, check in checks.items():
         try:
             check()
         except Problem as found:
-            findings += _findings_about(argument, found, findings)
-    return invalid(findings) if len(findings) > 1 else problem
-
-
-def _findings_about(argument: str, problem: Problem, known: list[Finding]) -> list[Finding]:
-    """What a problem has found, as findings about an argument; what is known is not repeated."""
-    said = {finding.message for finding in known}
-    late = problem.late_hint
-    alone = {
-        "code": problem.code,
-        "message": problem.message,
-        "hint": problem.hint,
-        "unknown": late.unknown if isinstance(late, Suggestion) else None,
-    }
-    found = msgspec.convert(problem.data.get("findings") or [alone], list[SlotFinding])
-    return [
-        Finding(
-            argument=argument,
-            code=one.code,
-            message=one.message,
-            slot=one.slot,
-            hint=one.hint,
-            unknown=one.unknown,
-        )
-        for one in found
-        if one.message not in said
-    ]
+            said = {finding.message for finding in findings.told}
+            for one in findings_in(found):
+                if one.message not in said:
+                    findings.add(one.moved(argument=argument, at=None, entity=None))
+    return invalid(findings) if findings.count > 1 else problem
 
 
 def _parts(kind: Any) -> list[inspect.Type]:

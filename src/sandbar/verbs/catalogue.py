@@ -50,10 +50,12 @@ class Verb(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     writes_files: bool = False  # whoever may read may call it, and it is not read-only for all that
     is_core: bool = False  # part of ?tools=core
     is_point_read: bool = False  # microseconds on SQLite: may run on the event loop
+    is_point_write: bool = False  # likewise, but for the commit of the `Write` that it answers
     starts_task: bool = False  # answers with `Started`: doors that know tasks say so
     is_long: bool = False  # may take longer than a request, and may be run twice: can be a task
     needs_task: bool = False  # of the two above: not for clients that know no tasks
     is_housekeeping: bool = False  # always callable, but listed only with ?tools=all
+    is_open: bool = False  # needs no right: what it is told, such as a handle, is right enough
     is_exact: bool = False  # a pack's tool, listed without our prefix
     input_schema: dict[str, Any] | None = None  # an exact verb may bring its own
     group: str = ""  # what roles grant; if nothing is said, the first part of its name

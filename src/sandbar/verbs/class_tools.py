@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from sandbar.errors import NotFound
+from sandbar.findings import Finding, Findings
 from sandbar.model import Introspection
-from sandbar.verbs.arguments import Finding, invalid
+from sandbar.verbs.arguments import invalid, not_an_object
 from sandbar.verbs.catalogue import DESCRIPTION_MAX, PREFIX
 
 NAME_MAX = 45
@@ -108,8 +109,7 @@ def class_tool_schema(schema: Introspection, cls: str, *, is_portable: bool) -> 
 def read_class_call(schema: Introspection, cls: str, given: Any) -> ClassCall:
     """The slots that were given, under their idents."""
     if not isinstance(given, Mapping):
-        found = Finding(argument="", code="argument.type", message="arguments are a JSON object")
-        raise invalid([found])
+        raise invalid(Findings.of(not_an_object()))
     slots = _by_ident(_keys(schema, cls), given)
     writing = {name: slots.pop(name, None) for name in _WRITING}
     return ClassCall(cls, slots, writing["reason"], writing["idempotency-key"])
@@ -138,7 +138,7 @@ def _by_ident(keys: Mapping[str, str], given: Mapping[Any, Any]) -> dict[str, An
                 message=f"{spelling} says the same as another argument",
                 hint=f"give only {name}",
             )
-            raise invalid([found])
+            raise invalid(Findings.of(found))
         slots[name] = value
     return slots
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +20,7 @@ from sandbar.workflow import (
     Kind,
     ProcessView,
     Question,
+    Reply,
     Status,
     Workflows,
     unknown_process,
@@ -246,3 +247,20 @@ class Tasks:
 
 def _is_number(given: str) -> bool:
     return given.isascii() and given.isdigit() and len(given) <= _DIGITS_MAX
+
+
+def replies_in(given: Mapping[str, Any], asked: Container[str]) -> dict[str, Reply]:
+    """What a client answers to what was asked; the rest is ignored."""
+    return {key: _reply(reply) for key, reply in given.items() if key in asked}
+
+
+def _reply(given: Any) -> Reply:
+    action = given.get("action") if isinstance(given, dict) else None
+    content = given.get("content") if isinstance(given, dict) else None
+    if action not in ("accept", "decline", "cancel") or not isinstance(content, dict | None):
+        raise Incorrect(
+            "request.params",
+            "an answer is an object of action and content",
+            hint='for example {"action": "accept", "content": {"name": "Ada"}}',
+        )
+    return Reply(action, content or {})

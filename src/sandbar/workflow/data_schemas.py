@@ -18,8 +18,10 @@ from urllib.parse import unquote
 import msgspec
 
 from sandbar.errors import Problem
-from sandbar.model import compile_pattern, did_you_mean
-from sandbar.workflow.findings import Finding, shown
+from sandbar.findings import Finding, data_of
+from sandbar.model import compile_pattern
+from sandbar.suggestions import did_you_mean
+from sandbar.workflow.findings import shown
 
 FINDINGS_MAX = 20
 STEPS_MAX = 200_000  # one takes a microsecond or two
@@ -56,8 +58,7 @@ class DataSchema:
                     hint="give less data, or simplify the schema",
                 )
             ]
-        plain: list[dict[str, Any]] = msgspec.to_builtins(found)
-        return plain
+        return data_of(found)
 
 
 @lru_cache(maxsize=_SCHEMAS_KEPT)

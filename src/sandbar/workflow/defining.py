@@ -9,7 +9,8 @@ import msgspec
 
 from sandbar.errors import Conflict, Incorrect, NotFound
 from sandbar.keywords import looks_like_ident, parse_ident
-from sandbar.model import Create, Entity, Operation, Suggestion, Update, Workspace
+from sandbar.model import Create, Entity, Operation, Update, Workspace
+from sandbar.suggestions import Suggestion
 from sandbar.workflow import metamodel as mm
 from sandbar.workflow.built_in import built_in_workflows
 from sandbar.workflow.lacking import Warned

@@ -13,9 +13,10 @@ from typing import Any, TypeAlias
 import msgspec
 
 from sandbar.errors import Incorrect, Problem
+from sandbar.findings import Findings, finding_of
 from sandbar.keywords import parse_ident
 from sandbar.workflow.budgets import Budget
-from sandbar.workflow.findings import Findings, shown
+from sandbar.workflow.findings import shown
 
 EFFECTS_MAX = 50
 STARTS_MAX = 10  # of them
@@ -126,7 +127,7 @@ def _ident(value: Any, at: str, findings: Findings) -> Any:
     try:
         return parse_ident(value)
     except Problem as problem:
-        findings.adopt(problem, at)
+        findings.add(finding_of(problem, at=at))
         return value
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
+from sandbar.findings import Findings
 from sandbar.workflow.data_schemas import schema_of
-from sandbar.workflow.findings import Findings, shown
+from sandbar.workflow.findings import shown
 from sandbar.workflow.schema_checks import check_schema
 
 FIELDS_MAX = 50

@@ -8,7 +8,7 @@ from copy import deepcopy
 from typing import Any, NamedTuple, TypeVar
 
 from sandbar import clock
-from sandbar.errors import Problem, TooMany
+from sandbar.errors import Problem, TooMany, category_of
 from sandbar.model import Update, Workspace, Written, is_over_budget
 from sandbar.patience import Patience
 from sandbar.workflow import metamodel as mm
@@ -214,7 +214,7 @@ def left_behind(outcome: Outcome) -> dict[str, Any]:
 def told(problem: Problem) -> dict[str, Any]:
     """A problem as a process keeps it: without its data, if these are too large."""
     shown: dict[str, Any] = {
-        "category": type(problem).__name__,
+        "category": category_of(problem).__name__,
         "code": problem.code,
         "message": _shortened(problem.message),
     }

@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from sandbar.model import Introspection, did_you_mean
+from sandbar.model import Introspection
+from sandbar.suggestions import did_you_mean
 from sandbar.workflow.handlers import Handlers
 from sandbar.workflow.shapes import Spec, State
 

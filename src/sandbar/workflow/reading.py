@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from sandbar.errors import Problem
+from sandbar.findings import Findings, finding_of
 from sandbar.keywords import parse_keyword
-from sandbar.workflow.findings import Findings, shown
+from sandbar.workflow.findings import shown
 
 TEN_YEARS_S = 10 * 366 * 86_400
 LEAST_WAIT_S = 0.1  # of what happens by itself, maybe again and again
@@ -78,7 +79,7 @@ class Fields:
         try:
             return parse(value)
         except Problem as problem:
-            self._findings.adopt(problem, at)
+            self._findings.add(finding_of(problem, at=at))
             return None
 
     def flag(self, key: str, default: bool) -> bool:

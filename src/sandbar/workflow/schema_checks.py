@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbar.errors import Problem
+from sandbar.findings import Findings, finding_of
 from sandbar.model import compile_pattern
 from sandbar.workflow.data_schemas import resolve
-from sandbar.workflow.findings import Findings, shown
+from sandbar.workflow.findings import shown
 
 SCHEMAS_MAX = 2_000
 _PATTERN_CHARACTERS_MAX = 8_000  # of all patterns of a schema
@@ -92,7 +93,7 @@ class _Check:
         try:
             compile_pattern(pattern)
         except Problem as problem:
-            self._findings.adopt(problem, at)
+            self._findings.add(finding_of(problem, at=at))
 
     def _refuse_keyword(self, keyword: str, at: str) -> None:
         hint = (

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from sandbar.errors import Problem
+from sandbar.findings import Findings
 from sandbar.model import compile_expression
-from sandbar.workflow.findings import Findings
 from sandbar.workflow.shapes import BACKOFF_S, Spec, State
 
 GUARD_VARIABLES = frozenset({"process", "subject", "context", "actor"})
@@ -184,7 +184,8 @@ def _check_guards(spec: Spec, findings: Findings) -> None:
                 compile_expression(move.guard, GUARD_VARIABLES)
             except Problem as problem:
                 hint = _GUARD_HINT if problem.code in _LACKING_AN_EXAMPLE else None
-                findings.adopt(problem, f"transitions[{index}].guard", hint)
+                at = f"transitions[{index}].guard"
+                findings.complain(problem.code, at, problem.message, hint or problem.hint)
 
 
 def _check_paths(spec: Spec, states: Mapping[str, State], findings: Findings) -> None:

@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 
 from sandbar.errors import Problem
+from sandbar.findings import Findings, finding_of
 from sandbar.keywords import parse_ident
 from sandbar.model import door_check
 from sandbar.workflow.effects import EFFECTS_MAX, STARTS_MAX, read_effect
-from sandbar.workflow.findings import Findings, shown
+from sandbar.workflow.findings import findings_of_definition, shown, unsound
 from sandbar.workflow.forms import check_form
 from sandbar.workflow.reading import LEAST_WAIT_S, Fields, read_fields
 from sandbar.workflow.schema_checks import check_schema
@@ -101,11 +102,11 @@ _BY_EXAMPLE = f'"by": ["approver", "user/anna", "{NOT_STARTER}"]'
 
 def read_spec(given: Any) -> Spec:
     """The definition that was given: a JSON object, or a text that holds one."""
-    findings = Findings()
+    findings = findings_of_definition()
     plain = _plain_json(given, findings)
     fields = None if findings.count else read_fields(plain, "", _SPEC_KEYS, findings, _SPEC_EXAMPLE)
     if fields is None:
-        raise findings.refusal("this is not a workflow")
+        raise unsound("this is not a workflow", findings)
     fields.require("name", "states")
     name = fields.name("name", parse_ident)
     states = fields.items("states", STATES_MAX, _STATE_EXAMPLE)
@@ -130,7 +131,7 @@ def read_spec(given: Any) -> Spec:
     if "states" in fields and states is not None and transitions is not None:
         check_soundness(spec, findings)
     if findings.count:
-        raise findings.refusal(f"{f'workflow {name}' if name else 'the workflow'} is not sound")
+        raise unsound(f"{f'workflow {name}' if name else 'the workflow'} is not sound", findings)
     return spec
 
 
@@ -158,7 +159,7 @@ def _plain_json(given: Any, findings: Findings) -> Any:
             given = msgspec.json.decode(given)
         door_check(given, max_bytes=SPEC_BYTES_MAX, max_depth=_DEPTH_MAX)
     except Problem as problem:
-        findings.adopt(problem, "")
+        findings.add(finding_of(problem, at=""))
         return None
     except (msgspec.MsgspecError, RecursionError) as error:
         findings.complain(

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from sandbar.codecs import Key, Section, UnclassedDocument, meant_by, sections_of
 from sandbar.errors import Problem
+from sandbar.findings import Finding
 from sandbar.keywords import looks_like_ident
 from sandbar.model import Introspection
 from sandbar.packs.memory.links import LINK_SLOTS, RELATED
@@ -16,7 +17,6 @@ from sandbar.packs.memory.note_head import ALIAS_KEYS, IDENT_KEYS, TAG_KEYS, sta
 from sandbar.packs.memory.note_text import Link, References, wiki_links
 from sandbar.packs.memory.vault import Vault, is_note
 from sandbar.projects import Link as Wished
-from sandbar.projects import ProjectFinding
 
 _TEXTS = {
     "description": "db/doc",
@@ -39,7 +39,7 @@ class Noted:
         self._path = path
         self._keys = dict(document.keys)  # those that no slot has taken yet
         self._mentioned: dict[str, None] = {}  # idents that the note refers to, in order
-        self.notes: list[ProjectFinding] = []
+        self.notes: list[Finding] = []
         self.links: list[Wished] = []  # to what may be in the workspace, and is no note
         self.lines: dict[str, int] = {"memory/body": document.body_line}
         # What a note decides alone is stated even where it says nothing: None clears it.
@@ -238,16 +238,19 @@ class Noted:
             self._remark("note.unresolved-link", told, line, key)
 
     def _remark(
-        self, code: str, message: str, line: int, key: str | None = None, hint: str | None = None
+        self,
+        code: str,
+        message: str,
+        line: int | None,
+        key: str | None = None,
+        hint: str | None = None,
     ) -> None:
         self.notes.append(self._told_of(code, message, line, key, hint))
 
     def _told_of(
-        self, code: str, message: str, line: int, key: str | None, hint: str | None = None
-    ) -> ProjectFinding:
-        return ProjectFinding(
-            path=self._path, code=code, message=message, line=line, key=key, hint=hint
-        )
+        self, code: str, message: str, line: int | None, key: str | None, hint: str | None = None
+    ) -> Finding:
+        return Finding(path=self._path, code=code, message=message, line=line, key=key, hint=hint)
 
 
 def _ident_in(target: str) -> str | None:

@@ -16,6 +16,7 @@ import msgspec
 
 from sandbar.codecs import Codecs, Parsed
 from sandbar.errors import Incorrect, Problem
+from sandbar.findings import Finding, data_of
 from sandbar.model import Introspection
 from sandbar.packs.memory.answers import MEMORY
 from sandbar.packs.memory.links import LINK_SLOTS
@@ -232,12 +233,12 @@ def _line(number: int, raw: bytes) -> _Line:
 
 
 def _refused_line(number: int, what: str) -> _Line:
-    finding = {"line": number, "code": "server-memory.malformed", "message": what, "hint": _HINT}
+    found = Finding(line=number, code="server-memory.malformed", message=what, hint=_HINT)
     problem = Incorrect(
         "server-memory.malformed",
         f"line {number}: {what[:300]}",
         hint=_HINT,
-        data={"findings": [finding]},
+        data={"findings": data_of([found])},
     )
     return _Line(number, "", None, {}, True, problem)
 

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Meta
 
 from sandbar.errors import Incorrect
-from sandbar.model import Finding, Findings, Outcome, Receipt, malformed_operations
+from sandbar.findings import Finding, Findings, moved_data
+from sandbar.model import Outcome, Receipt, malformed_operations
 from sandbar.verbs.answers import Answer
 from sandbar.verbs.base.writing import slots_of_entity
 from sandbar.verbs.catalogue import Example, Verb
@@ -79,14 +80,12 @@ def _beside_the_malformed(
     made = [_whole_word(name) for at in unread for name in _names_made(operations[at])]
     beside = context.db.trial([operations[at] for at in others]) if others else []
     found += [
-        finding | {"at": others[finding.get("at") or 0]}
+        moved_data(finding, at=others[finding.get("at") or 0])
         for finding in beside
         if not any(name.search(finding["message"]) for name in made)
     ]
     found.sort(key=lambda finding: (finding["at"] not in unread, finding["at"]))
-    findings = Findings()
-    for one in msgspec.convert(found, list[Finding]):
-        findings.add(one)
+    findings = Findings.of(*msgspec.convert(found, list[Finding]))
     return malformed_operations(findings, problem.hint)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -9,9 +10,19 @@ from msgspec import Meta
 
 from sandbar.codecs import takes_bare_names
 from sandbar.errors import Forbidden, NotFound, Problem
-from sandbar.model import Create, Delete, DeleteMode, Entity, Outcome, Receipt, Update
+from sandbar.findings import Finding, Findings
+from sandbar.model import (
+    Create,
+    Delete,
+    DeleteMode,
+    Entity,
+    Outcome,
+    Receipt,
+    Update,
+    Written,
+)
 from sandbar.verbs.answers import Answer
-from sandbar.verbs.arguments import Finding, invalid
+from sandbar.verbs.arguments import invalid
 from sandbar.verbs.base.documents import (
     create_under,
     creations,
@@ -23,7 +34,7 @@ from sandbar.verbs.base.documents import (
 )
 from sandbar.verbs.catalogue import Example, Verb
 from sandbar.verbs.class_tools import slots_by_ident
-from sandbar.verbs.context import Context
+from sandbar.verbs.context import Context, Write
 from sandbar.verbs.fields import ENTITY_ALIASES, SLOT_ALIASES, EntityName, Writing
 
 _DELETED_SHOWN = 1000
@@ -129,20 +140,19 @@ class Deleted(Answer, frozen=True, kw_only=True):
     replayed: bool = False
 
 
-def create(context: Context, arguments: CreateArguments) -> Created:
+def create(context: Context, arguments: CreateArguments) -> Created | Write:
     """Make an entity."""
     _refuse_showing(context, arguments.return_)
     cls, slots = arguments.class_, arguments.attributes or {}
-    if arguments.source is not None:
-        _refuse_both(arguments.attributes is not None)
-        parsed = parsed_source(context, cls, arguments.source, arguments.format)
-        slots, made = slots_to_create(parsed), creations(parsed.made)
-        key = arguments.idempotency_key
-        created = _create(context, parsed.class_, slots, made, arguments.reason, key)
-    else:
-        key = arguments.idempotency_key
-        created = create_entity(context, cls, slots, arguments.reason, key)
-    return with_entity(context, created) if arguments.return_ == "entity" else created
+    reason, key = arguments.reason, arguments.idempotency_key
+    is_shown = arguments.return_ == "entity"
+    if arguments.source is None:
+        return create_entity(context, cls, slots, reason, key, is_shown=is_shown)
+    _refuse_both(arguments.attributes is not None)
+    context.take_time()
+    parsed = parsed_source(context, cls, arguments.source, arguments.format)
+    slots, made = slots_to_create(parsed), creations(parsed.made)
+    return _create(context, parsed.class_, slots, made, reason, key, is_shown=is_shown)
 
 
 def with_entity(context: Context, done: _Done) -> _Done:
@@ -178,17 +188,23 @@ def _refuse_both(is_given: bool) -> None:
             message="source and attributes both state slots",
             hint="give attributes, or source and format",
         )
-        raise invalid([found])
+        raise invalid(Findings.of(found))
 
 
 def create_entity(
-    context: Context, cls: str, slots: dict[str, Any], reason: str | None, key: str | None
-) -> Created:
-    """Make an entity, also on behalf of a class's own tool."""
+    context: Context,
+    cls: str,
+    slots: dict[str, Any],
+    reason: str | None,
+    key: str | None,
+    *,
+    is_shown: bool,
+) -> Created | Write:
+    """Make an entity, also on behalf of a class's own tool; and show it, if it is to be."""
     if not all("/" in str(key) for key in slots):
         slots = slots_by_ident(context.db.schema(), cls, slots)
     slots, made = whole_slots(context.db.schema_at_hand(), cls, slots)
-    return _create(context, cls, slots, made, reason, key)
+    return _create(context, cls, slots, made, reason, key, is_shown=is_shown)
 
 
 def _create(
@@ -198,15 +214,22 @@ def _create(
     made: list[Create],
     reason: str | None,
     key: str | None,
-) -> Created:
+    *,
+    is_shown: bool,
+) -> Created | Write:
     ident = made_up_ident(context.db.schema_at_hand(), cls, slots)
+    answer = partial(_created, context, cls, ident, is_shown=is_shown)
     if ident is None:
-        operation = Create(class_=cls, slots=slots)
-        written = context.db.transact([*made, operation], reason=reason, idempotency_key=key)
-    else:
-        written = create_under(context, cls, slots, made, ident, reason, key)
+        return Write([*made, Create(class_=cls, slots=slots)], reason, key, answer)
+    context.take_time()
+    return answer(create_under(context, cls, slots, made, ident, reason, key))
+
+
+def _created(
+    context: Context, cls: str, ident: str | None, written: Written, *, is_shown: bool
+) -> Created:
     outcome = written.outcomes[-1]
-    return Created(
+    created = Created(
         entity_id=outcome.entity_id,
         ident=outcome.ident,
         class_=cls.removeprefix(":"),
@@ -217,6 +240,7 @@ def _create(
         replayed=written.replayed,
         warnings=_namesake(ident, outcome),
     )
+    return with_entity(context, created) if is_shown else created
 
 
 def _namesake(wanted: str | None, outcome: Outcome) -> list[Warned]:
@@ -233,22 +257,23 @@ def _namesake(wanted: str | None, outcome: Outcome) -> list[Warned]:
     return [told]
 
 
-def update(context: Context, arguments: UpdateArguments) -> Updated:
+def update(context: Context, arguments: UpdateArguments) -> Write:
     """Change an entity."""
     _refuse_showing(context, arguments.return_)
     operations = _update_of(context, arguments)
-    written = context.db.transact(
-        operations, reason=arguments.reason, idempotency_key=arguments.idempotency_key
-    )
-    outcome = written.outcomes[-1]
-    updated = Updated(
-        entity_id=outcome.entity_id,
-        ident=outcome.ident,
-        changed=outcome.changed,
-        receipt=written.receipt,
-        replayed=written.replayed,
-    )
-    return with_entity(context, updated) if arguments.return_ == "entity" else updated
+
+    def answer(written: Written) -> Updated:
+        outcome = written.outcomes[-1]
+        updated = Updated(
+            entity_id=outcome.entity_id,
+            ident=outcome.ident,
+            changed=outcome.changed,
+            receipt=written.receipt,
+            replayed=written.replayed,
+        )
+        return with_entity(context, updated) if arguments.return_ == "entity" else updated
+
+    return Write(operations, arguments.reason, arguments.idempotency_key, answer)
 
 
 def _update_of(context: Context, arguments: UpdateArguments) -> list[Create | Update]:
@@ -266,6 +291,7 @@ def _update_of(context: Context, arguments: UpdateArguments) -> list[Create | Up
         )
         return [*made, change]
     _refuse_both(bool(arguments.attributes or arguments.add or arguments.remove))
+    context.take_time()
     found = context.db.get(entity)
     parsed = parsed_source(context, found.class_, source, arguments.format)
     # What was cleared is what was there just now: if somebody writes in between, look again.
@@ -286,12 +312,14 @@ def _with_whole_names(
     return [slots for slots, _ in whole], [one for _, made in whole[:2] for one in made]
 
 
-def delete(context: Context, arguments: DeleteArguments) -> Deleted:
+def delete(context: Context, arguments: DeleteArguments) -> Write:
     """End an entity."""
+    del context
     operation = Delete(entity=arguments.entity, mode=arguments.mode, expect=arguments.expect)
-    written = context.db.transact(
-        [operation], reason=arguments.reason, idempotency_key=arguments.idempotency_key
-    )
+    return Write([operation], arguments.reason, arguments.idempotency_key, _deleted)
+
+
+def _deleted(written: Written) -> Deleted:
     outcome = written.outcomes[0]
     return Deleted(
         entity_id=outcome.entity_id,
@@ -323,6 +351,7 @@ VERBS = (
         arguments=CreateArguments,
         result=Created,
         run=create,
+        is_point_write=True,
         aliases=SLOT_ALIASES,
         is_core=True,
         examples=(
@@ -358,6 +387,7 @@ VERBS = (
         arguments=UpdateArguments,
         result=Updated,
         run=update,
+        is_point_write=True,
         aliases=ENTITY_ALIASES | SLOT_ALIASES | {"set": "attributes"},
         is_core=True,
         is_destructive=True,
@@ -378,6 +408,7 @@ VERBS = (
         arguments=DeleteArguments,
         result=Deleted,
         run=delete,
+        is_point_write=True,
         aliases=ENTITY_ALIASES,
         is_core=True,
         is_destructive=True,
