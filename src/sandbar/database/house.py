@@ -33,7 +33,7 @@ from sandbar.model import (
 )
 from sandbar.notify import StoreHub
 from sandbar.packs import PackReport, Progress, load_pack
-from sandbar.store.api import Store
+from sandbar.store import Store
 from sandbar.verbs import Permission
 from sandbar.workflow import CALL, Workflows
 

@@ -11,7 +11,7 @@ from sandbar.model.naming import as_keys
 from sandbar.model.placing import last_changes_inside
 from sandbar.model.secrets import matches_secret
 from sandbar.model.writes import Latest, Writes
-from sandbar.store.api import Store, Token
+from sandbar.store import Store, Token
 
 _HOLDER = core.CLASS  # every workspace has it
 _UNSHOWN = 0  # no property has this number: what is kept under it is in no document

@@ -15,7 +15,7 @@ from sandbar.model.operations import BYTES_MAX, Operation, parse_operations
 from sandbar.model.requests import check_request
 from sandbar.model.results import Receipt, Written
 from sandbar.model.values.refusals import plain
-from sandbar.store.api import Transaction
+from sandbar.store import Transaction
 
 
 def checked_operations(

@@ -38,8 +38,7 @@ from sandbar.model.schema import Class
 from sandbar.model.unit import Unit
 from sandbar.model.words import entity_words
 from sandbar.patience import check as check_patience
-from sandbar.store.rows import Row
-from sandbar.store.scan import Equals, Position, Scan
+from sandbar.store import Equals, Position, Row, Scan
 
 PAGE = 1000
 

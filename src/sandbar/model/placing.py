@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sandbar.model.naming import resolve, unknown_entity
 from sandbar.model.schema import Schema
 from sandbar.model.unit import Unit
-from sandbar.store.api import Snapshot
+from sandbar.store import Snapshot
 
 
 class Place(NamedTuple):

@@ -30,9 +30,7 @@ from sandbar.model.schema import Schema
 from sandbar.model.secrets import ATTEMPTS_MAX, schema_moving, with_hashed_secrets
 from sandbar.model.unit import Unit
 from sandbar.model.unwritten import Unwritten
-from sandbar.store.api import Store
-from sandbar.store.plan import Plan, Transaction
-from sandbar.store.rows import State
+from sandbar.store import Plan, State, Store, Transaction
 
 SchemaOf = Callable[[int, int], Schema]  # generation and epoch to schema
 Admit = Callable[[Sequence[Any], Introspection], None]  # raises what the caller may not name

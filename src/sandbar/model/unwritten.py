@@ -14,13 +14,24 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from sandbar.errors import Fault
-from sandbar.store.api import Snapshot, Store
-from sandbar.store.pieces import Pair
-from sandbar.store.plan import Plan
-from sandbar.store.rows import Record, Row, TxRow, Version
-from sandbar.store.scan import Equals, Found, Key, Position, Scan
-from sandbar.store.search import Sought
-from sandbar.store.wanted import LookedUp, Wanted
+from sandbar.store import (
+    Equals,
+    Found,
+    Key,
+    LookedUp,
+    Pair,
+    Plan,
+    Position,
+    Record,
+    Row,
+    Scan,
+    Snapshot,
+    Sought,
+    Store,
+    TxRow,
+    Version,
+    Wanted,
+)
 
 _ID = attrgetter("id")
 

@@ -57,9 +57,7 @@ from sandbar.model.secrets import kept_secret, matches_secret
 from sandbar.model.validity import Validity
 from sandbar.model.values.scalars import MAX_REF
 from sandbar.model.writes import Writes
-from sandbar.store.answer import Answer
-from sandbar.store.api import Snapshot, Store
-from sandbar.store.watchers import Watch
+from sandbar.store import Answer, Snapshot, Store, Watch
 
 T = TypeVar("T")
 

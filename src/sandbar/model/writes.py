@@ -48,11 +48,7 @@ from sandbar.model.secrets import (
 )
 from sandbar.model.unit import Unit
 from sandbar.model.waiting import outcome_of
-from sandbar.store.answer import Answer
-from sandbar.store.api import NOTHING_WANTED, Store, Transaction
-from sandbar.store.pieces import CHOSEN_ID_MAX
-from sandbar.store.rows import Row
-from sandbar.store.scan import Key
+from sandbar.store import CHOSEN_ID_MAX, NOTHING_WANTED, Answer, Key, Row, Store, Transaction
 
 T = TypeVar("T")
 
