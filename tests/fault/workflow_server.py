@@ -263,7 +263,8 @@ def run_orders(target: str, orders: int, lease_s: float, breakage: str = "none")
     db = sandbar.open(target)
     prepare(db, orders)
     worker = open_worker(db, lease_s)
-    workflows = Workflows(db.workspace, handlers, scheduled=worker.wake)
+    authority = Authority(db.workspace, db.workspace_name)
+    workflows = Workflows(db.workspace, handlers, authority, worker.wake)
     for n in range(orders):
         view = workflows.start(
             "work/order", {"work/tag": f"item-{n}"}, principal=PRINCIPAL, idempotency_key=f"n-{n}"
