@@ -37,6 +37,10 @@ BROAD_HANDLERS = {
         1,
         "a duty that cannot be done is put off, and says so; those of others have their turn",
     ),
+    "sandbar/edge/edge.py": (
+        1,
+        "whatever no surface has caught leaves as a number; Starlette's own handler did so before",
+    ),
     "sandbar/store/answer.py": (
         1,
         "a callback that fails cannot take back an answer, nor withhold the others'",
@@ -157,7 +161,7 @@ FIGURES = [
     Figure("SQL outside .sql files", 0, lambda: figures.sql_strings(SOURCE)),
     Figure("caches of what changes", 0, lambda: figures.caches_of_what_changes(SOURCE)),
     Figure("coroutines below the edge", 0, lambda: figures.coroutines(SOURCE, AT_THE_EDGE)),
-    Figure("imports past a room's door", 182, lambda: rooms.windows(SOURCE, SIDE_DOORS)),
+    Figure("imports past a room's door", 0, lambda: rooms.windows(SOURCE, SIDE_DOORS)),
     Figure("workspaces in the hands of verbs", 0, lambda: rooms.bare_workspaces(SOURCE, VERBS)),
     Figure("public names without a docstring", 0, lambda: figures.undocumented(SOURCE)),
     Figure("functions without a return type", 0, lambda: figures.unannotated_returns(SOURCE)),

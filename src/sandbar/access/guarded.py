@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
 from sandbar.access.callers import Access, Caller
@@ -13,7 +13,7 @@ from sandbar.access.principals import is_known_name
 from sandbar.access.processes import HouseGuard, refuse_purge
 from sandbar.access.protected import protected_classes
 from sandbar.access.rights import rights_of_role
-from sandbar.access.scope import classes_within, is_within, reach_of
+from sandbar.access.scope import Reach, classes_within, is_within, reach_of
 from sandbar.access.sight import Sight
 from sandbar.errors import Forbidden, Incorrect, NotFound
 from sandbar.model import (
@@ -26,6 +26,7 @@ from sandbar.model import (
     Judged,
     Moment,
     Page,
+    Preview,
     Purged,
     PurgeMode,
     Question,
@@ -41,23 +42,31 @@ from sandbar.model import (
 T = TypeVar("T")
 
 
-class _Abandoned(Exception):
-    """Ends a transaction that was only tried."""
-
-
 class Guarded(Askable):
     """The calls of a workspace, each checked against what the caller may see and do."""
 
     def __init__(
-        self, workspace: Workspace, caller: Caller, group: str = "entity", verb: str | None = None
+        self,
+        workspace: Workspace,
+        caller: Caller,
+        group: str = "entity",
+        verb: str | None = None,
+        bounds: Iterable[Reach] = (),
     ) -> None:
-        """For a verb of a group; without a verb, for a door that shows entities by itself."""
+        """For a verb of a group; without a verb, for a door that shows entities by itself.
+
+        `bounds`: how far others reach who must be allowed to do all this, too.
+        """
         self._workspace = workspace
         self.number = workspace.number
         self.caller = caller
-        self._reach = reach_of(caller.rights, group, verb or group)
+        self.door = (group, verb or group)
+        self._reach = reach_of(caller.rights, *self.door)
+        is_full = caller.may("admin")
+        for bound in bounds:
+            self._reach, is_full = self._reach.within(bound), False
         # An admin of everything is kept from nothing; whoever is limited in any way is none.
-        self._guard = None if caller.may("admin") else RightsGuard(self._reach)
+        self._guard = None if is_full else RightsGuard(self._reach)
         self._write_guard = HouseGuard(self._guard)
         self._sight = Sight(workspace, self._reach, is_full=self._guard is None)
 
@@ -124,19 +133,10 @@ class Guarded(Askable):
         self._require("write")
         return self._workspace.run(work, principal=self.caller.principal, reason=reason)
 
-    def foreseen(self, work: Callable[[], T]) -> T:
-        """What `work` answers inside of a transaction of which nothing stays."""
-        answers: list[T] = []
-
-        def body() -> None:
-            answers.append(work())
-            raise _Abandoned
-
-        try:
-            self.run(body)
-        except _Abandoned:
-            pass
-        return answers[-1]
+    def preview(self) -> Preview:
+        """What writes of the caller would do: it takes the right to make them."""
+        self._require("write")
+        return self._workspace.preview(guard=self._write_guard, admit=self._sight.admit_operations)
 
     def transact(
         self,
@@ -221,8 +221,8 @@ class Guarded(Askable):
             guard=self._guard,
         )
 
-    def trial(self, operations: Sequence[Any]) -> list[dict[str, Any]]:
-        """What `transact` would find wrong with these operations; nothing is written."""
+    def validate(self, operations: Sequence[Any]) -> list[dict[str, Any]]:
+        """What `transact` would find wrong with these operations, by what the caller sees."""
         try:
             self._sight.admit_operations(operations)
         except Forbidden as problem:
@@ -235,15 +235,26 @@ class Guarded(Askable):
             writers = reach_of(rights_of_role("writer"), "entity", "entity")
             scopes = self._sight.scopes
             guard = RightsGuard(writers._replace(read=scopes, write=scopes))
-        return self._workspace.trial(operations, guard=HouseGuard(guard))
+        return self._workspace.preview(guard=HouseGuard(guard)).findings(operations)
 
-    def instance_count(self, class_: Any) -> int:
+    def admit_subject(self, entity: Any) -> None:
+        """Refuse to begin a process, about an entity that is kept from the caller or not theirs."""
+        self._require("write")
+        if entity is not None:
+            class_ = self.get(entity).class_
+            kinds = [class_, *self._workspace.schema().ancestors(class_)]
+            self._write_guard.admit(frozenset(kinds))
+
+    def instance_count(self, class_: Any, *, hidden: Collection[str] = ()) -> int:
         """How many instances of a class the caller is shown, by the index alone."""
-        return self._workspace.validity.count(class_, hidden=self._sight.left_out(class_))
+        hidden = self._sight.left_out(class_, hidden)
+        return self._workspace.validity.count(class_, hidden=hidden)
 
-    def judged(self, class_: Any, walk: Walk | None, *, limit: int) -> Judged:
-        """Which of the next instances of a class are not valid today."""
-        hidden = self._sight.left_out(class_)
+    def judged(
+        self, class_: Any, walk: Walk | None, *, limit: int, hidden: Collection[str] = ()
+    ) -> Judged:
+        """Which of the next instances of a class are not valid today, `hidden` ones left out."""
+        hidden = self._sight.left_out(class_, hidden)
         return self._workspace.validity.page(class_, walk, limit=limit, hidden=hidden)
 
     def sees(self, class_: str) -> bool:

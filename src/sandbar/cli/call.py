@@ -122,7 +122,7 @@ def _takes_text(kind: Any) -> bool:
 def _print_answer(answer: Any) -> None:
     import msgspec
 
-    from sandbar.verbs.content import Content, NeedsInput, Verbatim
+    from sandbar.verbs import Content, NeedsInput, Verbatim
 
     is_asking = isinstance(answer, NeedsInput | Verbatim)
     is_error = is_asking
@@ -147,7 +147,7 @@ def _left_to_others(
 ) -> str | None:
     """Who goes on with a process that this command has set going; it does nothing more itself."""
     from sandbar.database import examine_database
-    from sandbar.verbs.tasks import Started
+    from sandbar.verbs import Started
     from sandbar.workflow import VALIDATION, ProcessView
 
     is_about_process = isinstance(answer, Started | ProcessView)

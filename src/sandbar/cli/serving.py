@@ -65,6 +65,7 @@ def run_server(settings: Settings, greeting: Greeting) -> None:
         app = make_app(database, settings)
 
         class Served(Connection):
+            say = staticmethod(app.usual.say)
             capacity = Capacity(_connections_max(), Proxies(settings.trusted_proxies))
 
         host, port = listening.getsockname()[:2]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sandbar.access import WorkspaceView
     from sandbar.database import Database
     from sandbar.settings import Settings
-    from sandbar.verbs.base.workspaces import UsageAnswer
+    from sandbar.verbs import UsageAnswer
 
 workspace_app = typer.Typer(
     no_args_is_help=True, help="Workspaces: each has its own classes, data, people and keys."

@@ -22,7 +22,7 @@ from sandbar.audit import verify
 from sandbar.database.opening import address_of, is_postgres, open_store
 from sandbar.errors import Conflict, Fault, Incorrect, Problem, Unavailable
 from sandbar.model import Workspace
-from sandbar.store.api import Store
+from sandbar.store import Store
 from sandbar.store.archive import TABLES, Destination, Origin, Runs, WorkspaceRow
 from sandbar.store.archive_file import (
     FORMAT,

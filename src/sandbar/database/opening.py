@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from sandbar.database.house import Database
 from sandbar.errors import Incorrect
 from sandbar.model import BOUNDS, Limits, SchemaBounds, Workspace, usual_limits
-from sandbar.store.api import Store
-from sandbar.store.examined import Examination
+from sandbar.store import Examination, Store
 from sandbar.store.postgres import PostgresStore, prepare
 from sandbar.store.postgres import examine as examine_postgres
 from sandbar.store.sqlite import SqliteStore

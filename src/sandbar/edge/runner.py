@@ -23,8 +23,8 @@ _THREADS_OF_ONE_CALLER = 16  # so that nobody can keep all the others waiting
 class Runner:
     """Worker threads for whatever may wait; microsecond work stays on the loop."""
 
-    def __init__(self, deadline_s: float | None = None) -> None:
-        self._deadline_s = DEADLINE_S if deadline_s is None else deadline_s
+    def __init__(self, deadline_s: float = DEADLINE_S) -> None:
+        self._deadline_s = deadline_s
         self._limiter: anyio.CapacityLimiter | None = None
         self._of_caller: dict[Caller, anyio.CapacityLimiter] = {}
 

@@ -2,5 +2,6 @@
 
 from sandbar.mcp.endpoint import Endpoint
 from sandbar.mcp.plain import PlainEndpoint
+from sandbar.mcp.problems import id_in, say
 
-__all__ = ["Endpoint", "PlainEndpoint"]
+__all__ = ["Endpoint", "PlainEndpoint", "id_in", "say"]

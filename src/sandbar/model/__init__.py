@@ -44,6 +44,7 @@ from sandbar.model.parts import definition_parts
 from sandbar.model.patterns import compile_pattern
 from sandbar.model.placing import Place
 from sandbar.model.plain_words import UNREADABLE, said_plainly, what_it_takes
+from sandbar.model.preview import Foreseen, Preview
 from sandbar.model.purging import PurgeMode
 from sandbar.model.queries import Question
 from sandbar.model.results import (
@@ -98,6 +99,7 @@ __all__ = [
     "Entity",
     "EntityChange",
     "Expression",
+    "Foreseen",
     "Former",
     "Guard",
     "HistoryEntry",
@@ -116,6 +118,7 @@ __all__ = [
     "Outcome",
     "Page",
     "Place",
+    "Preview",
     "PurgeMode",
     "Purged",
     "Question",

@@ -27,7 +27,7 @@ from sandbar.model.rendering import render_read
 from sandbar.model.results import Page
 from sandbar.model.schema import Class, Schema
 from sandbar.patience import check as check_patience
-from sandbar.store.scan import Between, Equals, Found, Position, Scan
+from sandbar.store import Between, Equals, Found, Position, Scan
 from sandbar.suggestions import Suggestion
 
 LIMIT_DEFAULT = 50

@@ -29,9 +29,7 @@ from sandbar.model.search_terms import Asked, Wanted, parse_search
 from sandbar.model.snippets import snippet_of
 from sandbar.model.values.scalars import MAX_REF
 from sandbar.model.words import entity_words
-from sandbar.store.api import Store, Transaction
-from sandbar.store.rows import Row
-from sandbar.store.search import AllOf, Sought
+from sandbar.store import AllOf, Row, Sought, Store, Transaction
 
 LIMIT_MAX = 100
 WINDOW = 200

@@ -17,7 +17,7 @@ from sandbar.model.operations import Create, Operation, Update
 from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
 from sandbar.model.values import VALUE_TYPES
-from sandbar.store.api import Snapshot
+from sandbar.store import Snapshot
 
 T = TypeVar("T")
 

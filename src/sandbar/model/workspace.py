@@ -33,6 +33,7 @@ from sandbar.model.moments import Moment, moment_t
 from sandbar.model.naming import Names, as_id, as_keys, resolve, unknown_entity
 from sandbar.model.past import difference, entity_history
 from sandbar.model.placing import Place, place_in, place_inside
+from sandbar.model.preview import Admit, Preview
 from sandbar.model.purging import PurgeMode
 from sandbar.model.queries import Question, View, answer, cursor_of, with_fields_checked
 from sandbar.model.readiness import make_ready
@@ -53,13 +54,10 @@ from sandbar.model.schema import Schema
 from sandbar.model.schema_cache import SchemaCache
 from sandbar.model.searching import Search, refuse_past, refuse_unbuilt, search_page
 from sandbar.model.secrets import kept_secret, matches_secret
-from sandbar.model.trial import try_out
 from sandbar.model.validity import Validity
 from sandbar.model.values.scalars import MAX_REF
 from sandbar.model.writes import Writes
-from sandbar.store.answer import Answer
-from sandbar.store.api import Snapshot, Store
-from sandbar.store.watchers import Watch
+from sandbar.store import Answer, Snapshot, Store, Watch
 
 T = TypeVar("T")
 
@@ -341,13 +339,9 @@ class Workspace(Askable):
         asked = [properties, classes]
         return self._writes.transact(operations, principal, reason, idempotency_key, asked, guard)
 
-    def trial(
-        self, operations: Sequence[Any], *, guard: Guard | None = None
-    ) -> list[dict[str, Any]]:
-        """What `transact` would find wrong with these operations; nothing is written."""
-        with self._view(None) as (snapshot, schema, _):
-            state = snapshot.state
-        return try_out(self._store, self._ws, state, schema, operations, guard)
+    def preview(self, *, guard: Guard | None = None, admit: Admit | None = None) -> Preview:
+        """What writes would do, as far as the guard lets them, and `admit` what they name."""
+        return self._writes.preview(guard, admit)
 
     def purge(
         self,

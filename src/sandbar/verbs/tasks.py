@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from sandbar.access import Guarded, refuse_outside, remembered
+from sandbar.access import Caller, Guarded, refuse_outside, remembered
 from sandbar.errors import Incorrect, NotFound
 from sandbar.verbs.answers import Answer
 from sandbar.workflow import (
@@ -71,6 +71,11 @@ class Tasks:
         self._caller = db.caller
 
     @property
+    def acting(self) -> dict[str, Any]:
+        """Who acts by the verb that was called, as the workflows ask for it."""
+        return acting(self._caller, *self._db.door)
+
+    @property
     def _handles(self) -> Handles:
         return self._workflows.handles
 
@@ -88,9 +93,7 @@ class Tasks:
             workflow,
             subject,
             data,
-            principal=self._caller.principal,
-            roles=self._caller.roles,
-            caller=remembered(self._caller),
+            **self.acting,
             reason=reason,
             idempotency_key=idempotency_key,
         )
@@ -243,6 +246,12 @@ class Tasks:
             "updated_at": view.updated_at,
             "completed_at": view.completed_at,
         }
+
+
+def acting(caller: Caller, group: str, verb: str) -> dict[str, Any]:
+    """Who acts by a verb, and what is kept of them: what the calls of workflows take."""
+    kept = remembered(caller, (group, verb))
+    return {"principal": caller.principal, "roles": caller.roles, "caller": kept}
 
 
 def _is_number(given: str) -> bool:

@@ -226,7 +226,7 @@ def validate(context: Context, arguments: ValidateArguments) -> Validity:
     schema = context.db.schema()
     cls = schema.ident(arguments.class_)
     slots = slots_by_ident(schema, cls, arguments.attributes)
-    errors = context.db.trial([Create(class_=cls, slots=slots)])
+    errors = context.db.validate([Create(class_=cls, slots=slots)])
     add_leads(context.db, errors)
     return Validity(is_valid=not errors, errors=errors)
 

@@ -36,8 +36,7 @@ def give_up(context: Context, arguments: tasks.TaskArguments) -> Task:
         _must_write(context)
     view = context.workflows.cancel(
         process.process_id,
-        principal=caller.principal,
-        roles=caller.roles,
+        **context.tasks.acting,
         run=process.run,
         wordless=f"cancelled by {caller.principal}",
     )
@@ -46,21 +45,19 @@ def give_up(context: Context, arguments: tasks.TaskArguments) -> Task:
 
 def answer(context: Context, arguments: AnswerArguments) -> None:
     """Tell a task what it asked; keys that it did not ask are ignored."""
-    process, caller = context.tasks.find(arguments.task_id), context.db.caller
+    process = context.tasks.find(arguments.task_id)
     _must_write(context)
     replies = replies_in(arguments.answers, process.input)
     if replies:
-        context.workflows.answer(
-            process.process_id, replies, principal=caller.principal, roles=caller.roles
-        )
+        context.workflows.answer(process.process_id, replies, **context.tasks.acting)
 
 
 def reply(context: Context, arguments: ReplyArguments) -> None:
     """Tell a process what its client's user said to its questions."""
-    caller, workflows = context.db.caller, context.workflows
+    workflows = context.workflows
     id = context.tasks.process_named(arguments.process, is_changed=True)
     replies = replies_in(arguments.answers, workflows.view(id).input)
-    workflows.answer(id, replies, principal=caller.principal, roles=caller.roles)
+    workflows.answer(id, replies, **context.tasks.acting)
 
 
 def _must_write(context: Context) -> None:

@@ -13,8 +13,6 @@ from sandbar.errors import Forbidden, NotFound, Problem
 from sandbar.findings import Finding, Findings
 from sandbar.model import (
     Create,
-    Delete,
-    DeleteMode,
     Entity,
     Outcome,
     Receipt,
@@ -37,7 +35,6 @@ from sandbar.verbs.class_tools import slots_by_ident
 from sandbar.verbs.context import Context, Write
 from sandbar.verbs.fields import ENTITY_ALIASES, SLOT_ALIASES, EntityName, Writing
 
-_DELETED_SHOWN = 1000
 _FIND = ("entity", "entity.find")
 
 Source = Annotated[str | None, Meta(description="a document, instead of attributes")]
@@ -118,26 +115,6 @@ class Updated(Answer, frozen=True, kw_only=True):
 
 
 _Done = TypeVar("_Done", Created, Updated)
-
-
-class DeleteArguments(Writing, frozen=True, kw_only=True):
-    """An entity, and what to do about those that refer to it."""
-
-    entity: EntityName
-    mode: Annotated[
-        DeleteMode, Meta(description="when others refer to it: delete them, or cut the references")
-    ] = "refuse"
-    expect: Expect = None
-
-
-class Deleted(Answer, frozen=True, kw_only=True):
-    """The entities that were deleted (the first thousand of them), and how many."""
-
-    entity_id: int
-    deleted: list[int]
-    deleted_count: int
-    receipt: Receipt
-    replayed: bool = False
 
 
 def create(context: Context, arguments: CreateArguments) -> Created | Write:
@@ -312,24 +289,6 @@ def _with_whole_names(
     return [slots for slots, _ in whole], [one for _, made in whole[:2] for one in made]
 
 
-def delete(context: Context, arguments: DeleteArguments) -> Write:
-    """End an entity."""
-    del context
-    operation = Delete(entity=arguments.entity, mode=arguments.mode, expect=arguments.expect)
-    return Write([operation], arguments.reason, arguments.idempotency_key, _deleted)
-
-
-def _deleted(written: Written) -> Deleted:
-    outcome = written.outcomes[0]
-    return Deleted(
-        entity_id=outcome.entity_id,
-        deleted=outcome.deleted[:_DELETED_SHOWN],
-        deleted_count=len(outcome.deleted),
-        receipt=written.receipt,
-        replayed=written.replayed,
-    )
-
-
 def slots_of_entity(context: Context, entity: Any, slots: dict[str, Any]) -> dict[str, Any]:
     """The slots of an entity under their idents; its class is looked up if that is needed."""
     if all("/" in str(key) for key in slots):
@@ -398,20 +357,5 @@ VERBS = (
                 {"entity": "product/mud-lord", "attributes": {"footwear/price": "79.90"}},
             ),
         ),
-    ),
-    Verb(
-        name="entity.delete",
-        title="Delete an entity",
-        description="Delete an entity; its history stays and entity.restore brings it back. "
-        "Refused while others refer to it, unless mode is cascade or detach.",
-        access="write",
-        arguments=DeleteArguments,
-        result=Deleted,
-        run=delete,
-        is_point_write=True,
-        aliases=ENTITY_ALIASES,
-        is_core=True,
-        is_destructive=True,
-        examples=(Example("A discontinued shoe", {"entity": "product/void-flop"}),),
     ),
 )
