@@ -19,14 +19,17 @@ from sandbar.database import Database
 from sandbar.edge import (
     Authenticator,
     Edge,
+    Headers,
     Hosts,
+    Receive,
     Recorder,
     Routes,
+    Scope,
+    Send,
     Surface,
     no_method,
     send_page,
 )
-from sandbar.edge.asgi import Headers, Receive, Scope, Send
 from sandbar.mcp import Endpoint, PlainEndpoint, id_in, say
 from sandbar.packs import known_endpoints
 from sandbar.serving import Serving

@@ -84,7 +84,7 @@ def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     path: Path = tmp_path_factory.mktemp("hasty") / "hasty.db"
     with ExitStack() as closing:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("sandbar.app.Runner", lambda _: Runner(0.2))
+            patch.setattr("sandbar.mcp.service.Runner", lambda: Runner(0.2))
             served = closing.enter_context(serving(path))
         yield served
 

@@ -6,6 +6,7 @@ limits what is no request yet. Below the surfaces stand as well the threads that
 deadline (`runner`) and the news of commits (`streams`).
 """
 
+from sandbar.edge.asgi import Headers, Receive, Scope, Send
 from sandbar.edge.bodies import BODY_BYTES_MAX
 from sandbar.edge.edge import Edge
 from sandbar.edge.headers import HEADER_BYTES_MAX
@@ -23,12 +24,16 @@ __all__ = [
     "STATUSES",
     "Authenticator",
     "Edge",
+    "Headers",
     "Hosts",
+    "Receive",
     "Record",
     "Recorder",
     "Refusal",
     "RequestState",
     "Routes",
+    "Scope",
+    "Send",
     "Surface",
     "no_method",
     "refuse",

@@ -66,12 +66,14 @@ def receipt_of(tx: Transaction) -> Receipt:
 
 
 def replay(known: str, receipt: str, digest: str) -> Written:
+    """What the same request was answered the first time."""
     if known != digest:
         raise other_request()
     return msgspec.structs.replace(msgspec.json.decode(receipt, type=Written), replayed=True)
 
 
 def other_request() -> Conflict:
+    """The refusal of a key that stands for something else."""
     return Conflict(
         "idempotency.mismatch",
         "this idempotency key was used for another request",
