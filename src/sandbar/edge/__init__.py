@@ -9,8 +9,8 @@ deadline (`runner`) and the news of commits (`streams`).
 from sandbar.edge.bodies import BODY_BYTES_MAX
 from sandbar.edge.edge import Edge
 from sandbar.edge.headers import HEADER_BYTES_MAX
+from sandbar.edge.health import Health
 from sandbar.edge.hosts import Hosts
-from sandbar.edge.pages import no_method, send_page
 from sandbar.edge.recording import Record, Recorder
 from sandbar.edge.refusing import STATUSES, refuse, status_of
 from sandbar.edge.signing_in import Authenticator
@@ -23,6 +23,7 @@ __all__ = [
     "STATUSES",
     "Authenticator",
     "Edge",
+    "Health",
     "Hosts",
     "Record",
     "Recorder",
@@ -30,9 +31,7 @@ __all__ = [
     "RequestState",
     "Routes",
     "Surface",
-    "no_method",
     "refuse",
-    "send_page",
     "state_of",
     "status_of",
 ]
