@@ -6,12 +6,11 @@ limits what is no request yet. Below the surfaces stand as well the threads that
 deadline (`runner`) and the news of commits (`streams`).
 """
 
-from sandbar.edge.asgi import Headers, Receive, Scope, Send
 from sandbar.edge.bodies import BODY_BYTES_MAX
 from sandbar.edge.edge import Edge
 from sandbar.edge.headers import HEADER_BYTES_MAX
+from sandbar.edge.health import Health
 from sandbar.edge.hosts import Hosts
-from sandbar.edge.pages import no_method, send_page
 from sandbar.edge.recording import Record, Recorder
 from sandbar.edge.refusing import STATUSES, refuse, status_of
 from sandbar.edge.signing_in import Authenticator
@@ -24,20 +23,15 @@ __all__ = [
     "STATUSES",
     "Authenticator",
     "Edge",
-    "Headers",
+    "Health",
     "Hosts",
-    "Receive",
     "Record",
     "Recorder",
     "Refusal",
     "RequestState",
     "Routes",
-    "Scope",
-    "Send",
     "Surface",
-    "no_method",
     "refuse",
-    "send_page",
     "state_of",
     "status_of",
 ]
