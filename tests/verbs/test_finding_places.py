@@ -116,6 +116,14 @@ def test_the_findings_of_a_write_have_places(call: Call) -> None:
     assert ("slots.footwear/nmae", ["slot"]) in told(answer["errors"])
 
 
+def test_a_name_that_means_nothing_is_told_whatever_its_form(zorp: sandbar.Database) -> None:
+    name: Any = {"db/ident": "no/such"}
+    with pytest.raises(Problem) as caught:
+        zorp.create(name, {})
+    (found,) = caught.value.data["findings"]
+    assert (found["place"], found["unknown"]) == ("entity", '{"db/ident": "no/such"}')
+
+
 def test_the_findings_of_a_call_and_a_query_have_places(call: Call) -> None:
     problem = refusal(call, "entity.query", {"limit": "ten", "clas": BOOT})
     assert sorted(told(problem.data["findings"])) == [
