@@ -50,6 +50,10 @@ class BareServices:
         assert caller is self.db.caller
         return self.db
 
+    def load_pack(self, pack: str, *, progress: Any) -> Any:
+        """There is no database."""
+        raise AssertionError("these services load no packs")
+
     def count_streams(self, workspace: str) -> int:
         """None is open."""
         return 0

@@ -19,7 +19,8 @@ import msgspec
 from msgspec import inspect
 
 from sandbar.errors import Incorrect
-from sandbar.findings import Findings
+from sandbar.findings import Findings, data_of
+from sandbar.serving import Serving
 
 _PREFIX = "SANDBAR_"
 _FILE = "SANDBAR_SETTINGS"
@@ -45,7 +46,6 @@ _PLACES = (
 )
 _NAMED = "SANDBAR_SETTINGS names a file in TOML"
 
-ToolListing = Literal["default", "core", "full", "classes", "all"]
 Most = Annotated[int, msgspec.Meta(ge=1)]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -57,20 +57,9 @@ class _Given(NamedTuple):
     value: Any
 
 
-class Settings(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"
-):
+class Settings(Serving, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything that can be set from outside; each command takes the part that it needs."""
 
-    database: str = "sandbar.db"
-    workspace: str = "main"
-    host: str = "127.0.0.1"
-    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 8080
-    packs: tuple[str, ...] = ()
-    public_url: str | None = None
-    allowed_hosts: tuple[str, ...] = ()
-    trusted_proxies: tuple[str, ...] = ()  # addresses or networks
-    tools: ToolListing = "default"
     log_level: LogLevel = "info"
     key_prefix: Annotated[str, msgspec.Meta(pattern=r"^sk-([a-z0-9]+-)*$")] = "sk-sand-"
     projects: str | None = None  # the folder below which agents may export and import
@@ -214,4 +203,5 @@ def _invalid(findings: Findings) -> Incorrect:
         message = f"a setting is wrong: {found.at}: {found.message}"
         return Incorrect("settings.invalid", message, hint=found.hint or _PLACES)
     message = f"{findings.count} settings are wrong"
-    return Incorrect("settings.invalid", message, hint=_PLACES, data=findings.data())
+    listed = [{"hint": None} | one for one in data_of(findings.told)]
+    return Incorrect("settings.invalid", message, hint=_PLACES, data={"findings": listed})

@@ -1,7 +1,7 @@
 """Named queries: SQL lives in `.sql` files, each statement under a line `-- name: it`.
 
-A list of columns that is declared elsewhere may be given by a name: `{name}` in a statement are then
-its columns, and `{name: %(column)s}` stands for something of each, in which `column` is its name.
+A list of columns that is declared elsewhere may be given by a name. Then `{name}` stands for its
+columns, and `{name: %(column)s}` for something of each, in which `column` is its name.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def houses_of(db: sandbar.Database) -> Houses:
 
 def signed_in(db: sandbar.Database, token: str) -> Caller:
     """Who this token is, asked anew."""
-    return sign_in(houses_of(db), f"Bearer {token}")
+    return sign_in(houses_of(db), token)
 
 
 def account(db: sandbar.Database, name: str, role: str) -> Caller:

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from sandbar.access import Guarded, mint, sign_in
-from sandbar.errors import Forbidden, Problem
+from sandbar.access import Caller, Grant, Guarded, Rights, mint, sign_in
+from sandbar.access.rights import BUILT_IN
+from sandbar.errors import Conflict, Forbidden, Problem
 from sandbar.model import Create, Delete, Update
 from sandbar.packs import load_pack
 from tests.access.world import World
@@ -90,7 +91,7 @@ def test_what_is_for_admins_is_refused_to_others(world: World) -> None:
 
 def test_a_narrowed_admin_sees_keys_and_makes_none(world: World) -> None:
     token = mint(world.workspace, "narrow", verbs=["key.*"]).token
-    caller = sign_in(world.houses, f"Bearer {token}")
+    caller = sign_in(world.houses, token)
     keys = Guarded(world.workspace, caller, "key", "key.mint").keys
     assert "narrow" in [one.name for one in keys.each()]
     with pytest.raises(Forbidden) as refusal:
@@ -198,15 +199,73 @@ def test_secrets_are_shown_to_nobody(world: World) -> None:
     assert "argon2" not in text
 
 
-def test_a_trial_tells_nothing_of_accounts(world: World) -> None:
+def test_validating_tells_nothing_of_accounts(world: World) -> None:
     taken = {"auth/service-name": "service/root"}
     create = {"op": "create", "class": "auth/ServiceAccount", "slots": taken}
     for role in ("reader", "writer"):
-        found = world.as_role(role).trial([create])
+        found = world.as_role(role).validate([create])
         assert [finding["code"] for finding in found] == ["entity.protected"]
-    assert [f["code"] for f in world.as_admin().trial([create])] == ["slot.not-unique"]
+    assert [f["code"] for f in world.as_admin().validate([create])] == ["slot.not-unique"]
     fine = {"op": "create", "class": "shop/Item", "slots": {"shop/name": "x"}}
-    assert world.as_role("reader").trial([fine]) == []
+    assert world.as_role("reader").validate([fine]) == []
+
+
+def test_a_preview_takes_the_right_of_its_write(world: World) -> None:
+    fine = {"op": "create", "class": "shop/Item", "slots": {"shop/name": "x"}}
+    with pytest.raises(Forbidden) as refusal:
+        world.as_role("reader").preview()
+    assert refusal.value.code == "access.read-only"
+    preview = world.as_role("writer").preview()
+    assert preview.foresee([fine]).outcomes[0].created
+    for change, code in (
+        ({"op": "update", "entity": "shop/name", "set": {"db/doc": "mine"}}, "schema.admin-only"),
+        ({"op": "delete", "entity": world.mallory}, "entity.protected"),
+        ({"op": "update", "entity": "robot/one", "set": {"db/doc": "x"}}, "entity.protected"),
+        ({"op": "delete", "entity": {"auth/service-name": "service/root"}}, "entity.protected"),
+    ):
+        with pytest.raises(Forbidden) as refusal:
+            preview.foresee([change])
+        assert refusal.value.code == code, change
+
+
+def test_whoever_changes_definitions_is_not_told_of_accounts_that_would_break(
+    world: World,
+) -> None:
+    """Neither by the write nor by its preview: that something would break is all there is."""
+    world.workspace.define(
+        {
+            "staff/level": {"dt/range": "db.type/long"},
+            "staff/code": {"dt/range": "db.type/string", "dt/indexed?": True},
+        },
+        {
+            "staff/Robot": {"dt/slots": ["staff/desk", "auth/boss", "staff/level", "staff/code"]},
+            "shop/Late": {
+                "dt/subclass-of": ["dt/Ref"],
+                "dt/slots": ["staff/level", "staff/code"],
+            },
+        },
+        principal="admin",
+    )
+    levels = {"staff/level": 9, "staff/code": "twice"}
+    world.workspace.transact([Update(entity="robot/one", set=levels)], principal="admin")
+    made = Create(class_="shop/Late", slots=levels)
+    seen = world.workspace.transact([made], principal="admin").entity_id
+    rights = Rights((frozenset({*BUILT_IN["writer"], Grant("schema", "admin")}),))
+    designer = Caller("service/mallory", "writer", world.name, world.mallory, rights=rights)
+    db = Guarded(world.workspace, designer)
+    for slots in ({"dt/max": 5}, {"dt/range": "db.type/keyword"}):
+        change = [Update(entity="staff/level", set=slots)]
+        for call in (db.preview().foresee, db.transact):
+            with pytest.raises(Conflict) as refusal:
+                call(change)
+            data = refusal.value.data
+            assert ([one["entity-id"] for one in data["entities"]], data["broken"]) == ([seen], 2)
+    for call in (db.preview().foresee, db.transact):
+        with pytest.raises(Conflict) as refusal:
+            call([Update(entity="staff/code", set={"db/unique": "value"})])
+        (one,) = refusal.value.data["entities"]
+        assert one["entity-id"] == seen
+        assert str(world.robot) not in one["findings"][0]["message"]
 
 
 def test_a_create_that_repeats_tells_nothing(world: World) -> None:

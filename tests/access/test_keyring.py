@@ -32,7 +32,7 @@ VERBS = {"entity.find", "entity.create", "search.text", "entity", "search"}
 
 
 def signed_in(workspace: Workspace, token: str, name: str = "main") -> Caller:
-    return sign_in(Houses(lambda _: workspace, name), f"Bearer {token}")
+    return sign_in(Houses(lambda _: workspace, name), token)
 
 
 def refusal(call: Any, *given: Any, **more: Any) -> Problem:
@@ -207,11 +207,11 @@ def test_an_expired_key_is_refused_and_may_be_minted_anew(
     houses = Houses(lambda _: workspace, "main")
     for moment in (clock.now_us(), end - 1):
         monkeypatch.setattr(clock, "now_us", lambda moment=moment: moment)
-        assert sign_in(houses, f"Bearer {made.token}").principal == "user/owner"
+        assert sign_in(houses, made.token).principal == "user/owner"
         assert [key.state for key in list_keys(workspace)] == ["active"]
     monkeypatch.setattr(clock, "now_us", lambda: end)
     with pytest.raises(Unauthenticated):
-        sign_in(houses, f"Bearer {made.token}")
+        sign_in(houses, made.token)
     assert [key.state for key in list_keys(workspace)] == ["expired"]
     assert refusal(rotate, workspace, "brief").code == "key.ended"
     assert mint(workspace, "brief").key.expires_at is None
@@ -224,12 +224,12 @@ def test_a_rotated_key_is_the_same_key_with_another_secret(place: Place) -> None
     workspace = place.workspace_of_tests()
     made = mint(workspace, "ci", verbs=["entity.*"], expires="30d")
     houses = Houses(lambda _: workspace, place.name)
-    assert sign_in(houses, f"Bearer {made.token}").key == "ci"
+    assert sign_in(houses, made.token).key == "ci"
     other = rotate(place.workspace(), "ci")  # as another process would
     with pytest.raises(Forbidden) as caught:
-        sign_in(houses, f"Bearer {made.token}")
+        sign_in(houses, made.token)
     assert caught.value.code == "auth.revoked"
-    caller = sign_in(houses, f"Bearer {other.token}")
+    caller = sign_in(houses, other.token)
     assert (caller.key_id, caller.key) == (made.key.entity_id, "ci")
     assert other.token != made.token
     assert other.key.prefix == shown_part(other.token)
@@ -241,11 +241,11 @@ def test_a_key_is_revoked_by_name_by_its_beginning_or_whole(place: Place) -> Non
     houses = Houses(lambda _: workspace, place.name)
     for name in ("one", "two", "three"):
         made = mint(workspace, name)
-        assert sign_in(houses, f"Bearer {made.token}").key == name
+        assert sign_in(houses, made.token).key == name
         given = {"one": name, "two": f"{made.key.prefix}…", "three": made.token}[name]
         assert revoke_key(place.workspace(), given).state == "revoked"
         with pytest.raises(Forbidden):
-            sign_in(houses, f"Bearer {made.token}")
+            sign_in(houses, made.token)
         assert revoke_key(workspace, name).state == "revoked", "once more changes nothing"
     assert refusal(rotate, workspace, "one").code == "key.ended"
 

@@ -49,7 +49,7 @@ def test_a_burst_alone_leaves_the_rate_to_whoever_says_one(db: sandbar.Database)
     assert of_key(db, "k6", "ann", rate_limit=0) is None
     add_account(db.workspace, "bea", "chosen-secret", role="slow")
     set_pace(db, {"auth/service-name": "service/bea"}, burst=7)
-    chosen = sign_in(houses_of(db), "Bearer bea:chosen-secret")
+    chosen = sign_in(houses_of(db), "bea:chosen-secret")
     assert pace(chosen.limit) == (5, 7)
 
 
@@ -109,8 +109,8 @@ def test_what_is_said_anew_counts_on_the_next_request(db: sandbar.Database, wher
     narrow = make_role(db, "narrow", READS)
     add_account(db.workspace, "ann", role="held")
     made = mint(db.workspace, "k", user="ann", role="narrow")
-    houses, header = houses_of(db), f"Bearer {made.token}"
-    before = sign_in(houses, header)
+    houses, token = houses_of(db), made.token
+    before = sign_in(houses, token)
     entity: Any = {
         "key": made.key.entity_id,
         "owner": {"auth/service-name": "service/ann"},
@@ -120,12 +120,12 @@ def test_what_is_said_anew_counts_on_the_next_request(db: sandbar.Database, wher
     }[where]
     assert db.get(entity).entity_id in dict(before.rests_on)
     assert pace(before.limit) == (60, 60)
-    assert sign_in(houses, header) is before, "nothing has changed: it is remembered"
+    assert sign_in(houses, token) is before, "nothing has changed: it is remembered"
     for said, expected in (({"rate_limit": 4}, (4, 4)), ({"burst": 2}, (4, 2))):
         set_pace(db, entity, **said)
-        assert pace(sign_in(houses, header).limit) == expected
+        assert pace(sign_in(houses, token).limit) == expected
     set_pace(db, entity, rate_limit=None, burst=None)
-    assert pace(sign_in(houses, header).limit) == (60, 60)
+    assert pace(sign_in(houses, token).limit) == (60, 60)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import sandbar
-from sandbar.access import Caller, Role, effects_guard
+from sandbar.access import Authority, Caller, Role
 from sandbar.errors import Forbidden, Problem
 from sandbar.model import Workspace
 from sandbar.verbs import Call, base_catalogue
@@ -41,7 +41,7 @@ SPEC: dict[str, Any] = {
 
 
 def workflows_of(world: World) -> Workflows:
-    return Workflows(world.workspace, effects_guard=effects_guard(world.name))
+    return Workflows(world.workspace, authority=Authority(world.workspace, world.name))
 
 
 def world_with_process(workspace: Workspace, name: str) -> World:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sandbar.access import Guarded, Role, effects_guard
+from sandbar.access import Authority, Guarded, Role
 from sandbar.errors import Forbidden, Problem
 from sandbar.workflow import Workflows
 from tests.access.world import World
@@ -95,11 +95,11 @@ def test_nor_where_it_is_only_asked_whether_it_is_valid(world: World) -> None:
         db = world.as_role(role)
         for slot in ("auth/key-name", "auth/email", "auth/nonslot"):
             operation = made("shop/Item", {"shop/friend": {slot: "a"}})
-            assert [one["code"] for one in db.trial([operation])] == ["entity.protected"], slot
+            assert [one["code"] for one in db.validate([operation])] == ["entity.protected"], slot
 
 
 def test_an_effect_refers_to_no_account(world: World) -> None:
-    workflows = Workflows(world.workspace, effects_guard=effects_guard(world.name))
+    workflows = Workflows(world.workspace, authority=Authority(world.workspace, world.name))
     spec = {
         "name": "shop/way",
         "states": [

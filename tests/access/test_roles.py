@@ -115,36 +115,36 @@ def test_every_change_counts_on_the_next_request(db: sandbar.Database) -> None:
     role = make_role(db, "keeper", {"group": "entity", "access": "read"})
     made = add_account(db.workspace, "x", role="keeper")
     houses = houses_of(db)
-    header = f"Bearer {made.token}"
-    assert not can(sign_in(houses, header), "search.text")
+    token = made.token
+    assert not can(sign_in(houses, token), "search.text")
 
     grant = db.create("auth/Permission", {"auth/group": "search", "auth/access": "read"}).entity_id
     db.update(role, add={"auth/permissions": [grant]})
-    assert can(sign_in(houses, header), "search.text")
+    assert can(sign_in(houses, token), "search.text")
     db.update(grant, {"auth/group": "schema"})
-    assert not can(sign_in(houses, header), "search.text")
+    assert not can(sign_in(houses, token), "search.text")
     db.update(grant, {"auth/group": "search", "auth/classes": ["zorp/Boot"]})
-    assert sign_in(houses, header).rights.scope("search", "read") == frozenset({"zorp/Boot"})
+    assert sign_in(houses, token).rights.scope("search", "read") == frozenset({"zorp/Boot"})
     db.update(role, add={"auth/inherits": [{"auth/role-name": "writer"}]})
-    assert sign_in(houses, header).role == "writer"
+    assert sign_in(houses, token).role == "writer"
     db.delete(role, mode="detach")
     with pytest.raises(Unauthenticated, match="invalid token"):
-        sign_in(houses, header)
+        sign_in(houses, token)
     make_role(db, "keeper", {"group": "entity", "access": "read"})
-    assert can(sign_in(houses, header), "entity.find")
+    assert can(sign_in(houses, token), "entity.find")
 
 
 def test_a_key_narrowed_ended_or_given_away_counts_at_once(db: sandbar.Database) -> None:
     add_account(db.workspace, "ada", role="admin")
     add_account(db.workspace, "rita", role="reader")
     token = mint(db.workspace, "laptop", user="ada").token
-    houses, header = houses_of(db), f"Bearer {token}"
-    assert sign_in(houses, header).role == "admin"
-    laptop = {"auth/key-name": sign_in(houses, header).key}
+    houses = houses_of(db)
+    assert sign_in(houses, token).role == "admin"
+    laptop = {"auth/key-name": sign_in(houses, token).key}
     db.update(laptop, {"auth/verbs": ["entity.find"]})
-    assert [can(sign_in(houses, header), f"entity.{verb}") for verb in ("find", "query")] == [1, 0]
+    assert [can(sign_in(houses, token), f"entity.{verb}") for verb in ("find", "query")] == [1, 0]
     db.update(laptop, {"auth/verbs": None, "auth/owner": {"auth/service-name": "service/rita"}})
-    assert sign_in(houses, header).principal == "service/rita"
+    assert sign_in(houses, token).principal == "service/rita"
     db.update(laptop, {"auth/expires-at": "2020-01-01T00:00:00Z"})
     assert refusal(db, str(token)).code == "auth.expired"
     db.update(laptop, {"auth/expires-at": None, "auth/active?": False})
@@ -164,10 +164,10 @@ def test_a_suspended_workspace_lets_nobody_in_until_it_is_resumed(db: sandbar.Da
         for one in (token, chosen):
             if is_suspended:
                 with pytest.raises(Forbidden) as caught:
-                    sign_in(houses, f"Bearer {one}")
+                    sign_in(houses, one)
                 assert caught.value.code == "workspace.suspended"
             else:
-                assert sign_in(houses, f"Bearer {one}").via in ("api-key", "service-key")
+                assert sign_in(houses, one).via in ("api-key", "service-key")
     db.update("auth/workspace", {"auth/suspended?": True})
     assert db.call("entity.find", {"entity": "product/mud-lord"})  # whoever has the file
 
@@ -185,16 +185,16 @@ def test_standing_still_is_one_statement_and_moving_one_look(
 ) -> None:
     token = add_account(db.workspace, "ada", role="admin").token
     houses = houses_of(db)
-    sign_in(houses, f"Bearer {token}")
+    sign_in(houses, token)
     asked: list[str] = []
     store = db.workspace._store
     for name in ("head", "point", "point_by_key", "token", "secret", "snapshot"):
         monkeypatch.setattr(store, name, _noted(asked, name, getattr(store, name)))
-    sign_in(houses, f"Bearer {token}")
+    sign_in(houses, token)
     assert asked == ["head"]
     db.workspace.transact([{"op": "create", "class": "zorp/Boot", "slots": BOOT}], principal="x")
     asked.clear()
-    sign_in(houses, f"Bearer {token}")
+    sign_in(houses, token)
     assert asked == ["head", "token", "snapshot"]
 
 
@@ -343,7 +343,7 @@ def old_workspace(place: Place) -> tuple[Workspace, str, str]:
 def test_an_old_workspace_works_before_and_after_it_is_brought_up_to_date(place: Place) -> None:
     workspace, minted, chosen = old_workspace(place)
     houses = Houses(lambda _: workspace, place.name)
-    before = [sign_in(houses, f"Bearer {token}") for token in (minted, chosen)]
+    before = [sign_in(houses, token) for token in (minted, chosen)]
     assert [(one.role, one.via) for one in before] == [
         ("admin", "api-key"),
         ("writer", "service-key"),
@@ -354,7 +354,7 @@ def test_an_old_workspace_works_before_and_after_it_is_brought_up_to_date(place:
     assert workspace.last_t() == t + 1, "one transaction brings it up to date"
     install_access(workspace)
     assert workspace.last_t() == t + 1
-    after = [sign_in(houses, f"Bearer {token}") for token in (minted, chosen)]
+    after = [sign_in(houses, token) for token in (minted, chosen)]
     assert [(one.role, one.account_id) for one in after] == [
         (one.role, one.account_id) for one in before
     ]
@@ -362,7 +362,7 @@ def test_an_old_workspace_works_before_and_after_it_is_brought_up_to_date(place:
     change = {"op": "update", "entity": after[1].account_id, "set": {"auth/roles": ["shop/mine"]}}
     workspace.transact([change], principal="admin")  # any name, by now
     with pytest.raises(Unauthenticated):
-        sign_in(houses, f"Bearer {chosen}")
+        sign_in(houses, chosen)
 
 
 def test_slots_that_admins_gave_to_classes_of_access_stay(place: Place) -> None:

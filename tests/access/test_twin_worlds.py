@@ -6,6 +6,7 @@ other. Whatever a reader or a writer asks about `target`, both answer with the s
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ import pytest
 
 import sandbar
 from sandbar.access import Caller, Role, install_access
+from sandbar.codecs import base_codecs
 from sandbar.errors import Problem
+from sandbar.projects import RootedFolder, built_in_sources, choose_source, plan_import
 from tests.kept_postgres import open_for_tests
 from tests.tenancy.playing import steady
 
@@ -124,6 +127,7 @@ def requests_about(entity: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     for operation in writes_about(entity):
         yield "entity.transact", {"operations": [operation]}
         yield "entity.transact", {"operations": [made("shop/Item", ITEM), operation]}
+        yield "entity.transact", {"operations": [{"op": "creat"}, operation]}  # beside it: tried
     options = {"dt/range": "dt/Resource", "dt/default": entity}
     yield "schema.define", {"properties": {"shop/new": options}}
 
@@ -201,6 +205,53 @@ def test_an_admin_tells_the_worlds_apart(twins: Twins) -> None:
         if answer(twins[0], "admin", verb, given) != answer(twins[1], "admin", verb, given)
     ]
     assert len(apart) == 2 * len(LOOKUPS) - 2  # auth/owner is not unique
+
+
+def foreseen(db: sandbar.Database, role: Role, operation: dict[str, Any]) -> str:
+    """What the preview of a write says."""
+    try:
+        found = db.guarded(Caller("service/mallory", role, db.workspace_name)).preview()
+        return repr(found.foresee([operation])[:3])
+    except Problem as problem:
+        return repr([problem.code, problem.message, problem.hint, problem.data])
+
+
+def planned(db: sandbar.Database, role: Role, folder: Path) -> str:
+    """What the plan of an import says."""
+    with RootedFolder.of(folder) as rooted:
+        source = choose_source(rooted, built_in_sources("shop/Item"), "files")
+        guarded = db.guarded(Caller("service/mallory", role, db.workspace_name))
+        done = plan_import(guarded, db.workflows, base_codecs(), rooted, source)
+    return steady(msgspec.json.encode(done).decode())
+
+
+def files_about_the_target(folder: Path) -> Path:
+    """Files that name the target wherever a file can name an entity."""
+    folder.mkdir()
+    texts = [{**ITEM, slot: one} for slot in ("shop/friend", "shop/plain") for one in LOOKUPS]
+    texts += [{**ITEM, "db/ident": one} for one in LOOKUPS if isinstance(one, str)]
+    texts += [{**ITEM, **operation["slots"]} for operation in of_access("target")]
+    for number, text in enumerate(texts):
+        (folder / f"{number}.json").write_text(json.dumps(text))
+    return folder
+
+
+def test_a_preview_tells_nothing_either(twins: Twins, tmp_path: Path) -> None:
+    for operation in (one for entity in LOOKUPS for one in writes_about(entity)):
+        one, other = (foreseen(db, "writer", operation) for db in twins)
+        assert one == other, operation
+        assert "access.read-only" in foreseen(twins[0], "reader", operation)
+    folder = files_about_the_target(tmp_path / "files")
+    for role in ("reader", "writer"):
+        one, other = (planned(db, role, folder) for db in twins)
+        assert one == other, role
+
+
+def test_an_admin_s_preview_tells_the_worlds_apart(twins: Twins, tmp_path: Path) -> None:
+    deletion = {"op": "delete", "entity": "auth.role/target"}
+    assert foreseen(twins[0], "admin", deletion) != foreseen(twins[1], "admin", deletion)
+    folder = files_about_the_target(tmp_path / "files")
+    assert planned(twins[0], "admin", folder) != planned(twins[1], "admin", folder)
 
 
 @pytest.mark.parametrize("role", ["reader", "writer"])

@@ -47,7 +47,7 @@ class Scene:
 
     def signs_in(self, token: str) -> str:
         try:
-            return sign_in(self.houses, f"Bearer {token}").workspace
+            return sign_in(self.houses, token).workspace
         except Problem as problem:
             return f"{type(problem).__name__} {problem.code}"
 
@@ -78,7 +78,7 @@ def test_a_new_workspace_has_an_owner_and_keys_of_its_own(scene: Scene) -> None:
     assert (made.keys, made.suspended) == (0, False)
     shop = scene.neighbours.open(made.name)
     token = mint(shop, "hers").token
-    caller = sign_in(scene.houses, f"Bearer {token}")
+    caller = sign_in(scene.houses, token)
     assert (caller.principal, caller.role, caller.workspace) == ("user/anna", "admin", made.name)
     assert caller.is_operator is False, "it is not the server's own workspace"
     (seen,) = views_of(scene.neighbours, [made.name])

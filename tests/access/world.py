@@ -119,8 +119,8 @@ class World:
                 d.ident for d in definitions if str(d.get("dt/inverse-of")).startswith("auth/")
             ],
             "heirs": sorted(schema.subclasses("auth/Principal")),
-            "mallory": self._role(f"Bearer {self.mallorys_token}"),
-            "root": self._role(f"Bearer {self.root_token}"),
+            "mallory": self._role(self.mallorys_token),
+            "root": self._role(self.root_token),
             "squatted": sorted(
                 str(e.ident)
                 for e in instances("shop/Item")
@@ -133,9 +133,9 @@ class World:
         namespace = str(ident).partition("/")[0]
         return id < self.root or namespace in ("auth", "dt", "db")
 
-    def _role(self, header: str) -> str:
+    def _role(self, token: str) -> str:
         try:
-            return sign_in(self.houses, header).role
+            return sign_in(self.houses, token).role
         except Problem as problem:
             return problem.code
 

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -117,8 +118,8 @@ def test_the_export_can_be_verified_without_us(path: str) -> None:
     for line in lines:
         at_us = us_of_text(str(line["at"]))
         if "seal" not in line:
-            values = [at_us if name == "at" else value for name, value in line.items()]
-            digest.add([AuditRow._make(values)])
+            told: list[Any] = [at_us if name == "at" else one for name, one in line.items()]
+            digest.add([AuditRow(*told)])
             continue
         values = list(line.values())
         seal = Seal._make([*values[:5], at_us, bytes.fromhex(str(line["hash"]))])

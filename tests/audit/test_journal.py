@@ -67,7 +67,8 @@ def test_a_row_says_who_what_and_how_it_ended(place: OwnedPlace) -> None:
     journal.settle(note)
     (row,) = rows(store, ws)
     assert note.number == (row.run, row.n) == (store.trail.run, 1)
-    assert row[2:] == (
+    assert row == AuditRow(
+        *note.number,
         note.began_us,
         "user/anna",
         "key/laptop",

@@ -17,7 +17,7 @@ from sandbar.audit.sealing import SEAL_ROWS_MAX, Adopter, Sealer, seal_rows
 from sandbar.model import RunEnd
 from tests.audit.conftest import OwnedPlace
 from tests.audit.logs import random_note, write_rows
-from tests.audit.vandal import AUDIT, RawLog
+from tests.audit.vandal import LACKING, RawLog
 from tests.conftest import Say
 from tests.forked import CONTEXT, Forked
 from tests.store.conftest import new_workspace
@@ -130,7 +130,7 @@ def leave_runs(place: OwnedPlace, ws: int, runs: range, *, is_sealed: bool) -> N
     """Runs of one row each, long ago; sealed for good, or left behind."""
     vandal = place.vandal()
     log = vandal.read([ws])
-    row = dict.fromkeys(AUDIT) | {"ws": ws, "n": 1, "at_us": 1, "is_success": 1, "duration_us": 1}
+    row = LACKING | {"ws": ws, "n": 1, "at_us": 1, "is_success": 1, "duration_us": 1}
     row |= dict.fromkeys(("principal", "surface", "method"), "x")
     seal = {"ws": ws, "first_n": 1, "last_n": LAST_N, "count": 1, "at_us": 1, "hash": b"x"}
     for run in runs:

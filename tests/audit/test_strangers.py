@@ -12,7 +12,7 @@ from sandbar.errors import Fault, Unavailable
 from sandbar.store.api import Store
 from sandbar.store.numbering import Outcome
 from tests.audit.conftest import OwnedPlace
-from tests.audit.vandal import AUDIT
+from tests.audit.vandal import LACKING
 from tests.store.conftest import new_workspace
 from tests.store.writing import create
 
@@ -23,7 +23,7 @@ def forge(place: OwnedPlace, ws: int, run: int, *numbers: int) -> None:
     """Rows of nobody."""
     vandal = place.vandal()
     log = vandal.read([ws])
-    row = dict.fromkeys(AUDIT) | {"ws": ws, "run": run, "at_us": 1, "is_success": 1}
+    row = LACKING | {"ws": ws, "run": run, "at_us": 1, "is_success": 1}
     row |= {"principal": "eve", "surface": "mcp", "method": "tools/call", "duration_us": 1}
     log.rows.extend(row | {"n": n} for n in numbers)
     vandal.write([ws], log)

@@ -9,10 +9,11 @@ import psycopg
 
 from sandbar.audit import AuditRow
 
-AUDIT = ("ws", *AuditRow._fields)
-SEAL = ("ws", "number", "run", "first_n", "last_n", "count", "at_us", "hash")
-
 RawRow = dict[str, Any]
+
+AUDIT = ("ws", *AuditRow._fields)
+LACKING: RawRow = dict.fromkeys(AUDIT) | AuditRow._field_defaults
+SEAL = ("ws", "number", "run", "first_n", "last_n", "count", "at_us", "hash")
 
 
 class RawLog(NamedTuple):

@@ -72,7 +72,7 @@ def _fill(site: Site) -> Filled:
         db.workflows.start(spec["name"], principal=WHO)
         db.journal.start_sealing()
         _ask(db, 30)
-        caller = sign_in(Houses(db.workspace_now, "main"), f"Bearer {token}")
+        caller = sign_in(Houses(db.workspace_now, "main"), token)
         db.journal.used(db.workspace.number, caller.account_id or 0)
         for name in ("shop", "gone"):
             with site.open(name) as other:

@@ -142,10 +142,10 @@ def test_keys_sign_in_and_secrets_match(original: Original, copied: Site) -> Non
     filled = original.filled
     with copied.open() as db:
         houses = Houses(db.workspace_now, "main")
-        assert sign_in(houses, f"Bearer {filled.token}").key == "laptop"
-        assert sign_in(houses, f"Bearer {filled.chosen}").principal == "service/claude"
+        assert sign_in(houses, filled.token).key == "laptop"
+        assert sign_in(houses, filled.chosen).principal == "service/claude"
         with pytest.raises(Problem):
-            sign_in(houses, f"Bearer {filled.revoked}")
+            sign_in(houses, filled.revoked)
         pinned = db.query("note/Note", {"note/title": "äöü 🦊 \\ \" ' \n\t"}).items[0]
         assert db.secret_matches(pinned.entity_id, "note/pin", SECRET)
         assert not db.secret_matches(pinned.entity_id, "note/pin", f"{SECRET}!")

@@ -19,7 +19,7 @@ def caller_of(path: Path, token: str, workspace: str = "main") -> Caller:
     store = SqliteStore(path)
     try:
         found = Workspace.open(store, workspace)
-        return sign_in(Houses(lambda name: found, workspace), f"Bearer {token}")
+        return sign_in(Houses(lambda name: found, workspace), token)
     finally:
         store.close()
 

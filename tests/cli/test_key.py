@@ -28,7 +28,7 @@ def caller_of(path: Path, token: str) -> Caller:
     store = SqliteStore(path)
     try:
         found = Workspace.open(store, "main")
-        return sign_in(Houses(lambda _: found, "main"), f"Bearer {token}")
+        return sign_in(Houses(lambda _: found, "main"), token)
     finally:
         store.close()
 

@@ -77,7 +77,7 @@ def findings(variables: dict[str, str], **given: Any) -> dict[str, str]:
     if listed is None:
         _, where, message = problem.message.split(": ", 2)
         listed = [{"at": where, "message": message, "hint": problem.hint}]
-    return {one["at"]: f"{one['message']}; {one['hint']}" for one in listed}
+    return {one["at"]: f"{one['message']}; {one.get('hint')}" for one in listed}
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ Outcome = Literal[
     "missing",  # no credential at all
     "malformed",  # none that could be one
     "twice",  # more than one
+    "twice the other way",  # more than one, as X-API-Key
+    "ambiguous",  # one in each header, and not the same
     "invalid",  # whatever else is wrong with it: nobody is told what
     "revoked",  # a minted key that has been taken back
     "suspended",  # a right key of a workspace that is suspended
@@ -300,7 +302,35 @@ HEADERS = [
         "minted keys with a comma", "invalid", _good(lambda k: b"Bearer " + k + b", Bearer " + k)
     ),
     _value("a comma after", "invalid", _good(lambda k: b"Bearer " + k + b",")),
-    _lines("X-API-Key", "missing", b"X-API-Key: GOOD"),
+    _lines("an empty X-API-Key", "missing", b"X-API-Key:"),
+    _lines("X-API-Key of spaces", "missing", b"X-API-Key:   "),
+    _lines("X-API-Key with a scheme", "malformed", b"X-API-Key: Bearer GOOD"),
+    _lines("X-API-Key without a colon", "malformed", b"X-API-Key: " + KEY),
+    _lines("X-API-Key in quotes", "malformed", b'X-API-Key: "GOOD"'),
+    _lines("X-API-Key and more than the key", "invalid", b"X-API-Key: GOOD0"),
+    _lines("X-API-Key with another key", "invalid", b"X-API-Key: " + NAME + b":another"),
+    _lines("X-API-Key of nobody", "invalid", b"X-API-Key: " + ZEROS),
+    _lines("X-API-Key with a comma", "invalid", b"X-API-Key: GOOD, GOOD"),
+    _lines("X-API-Key twice", "twice the other way", b"X-API-Key: GOOD", b"x-api-key: GOOD"),
+    _lines("two X-API-Keys", "twice the other way", b"X-API-Key: x:y", b"X-API-Key: GOOD"),
+    _lines("an empty X-API-Key first", "twice the other way", b"X-API-Key:", b"X-API-Key: GOOD"),
+    _lines("another key as X-API-Key", "ambiguous", _GOOD, b"X-API-Key: " + PAIR),
+    _lines("a wrong key as X-API-Key", "ambiguous", _GOOD, b"X-API-Key: x:y"),
+    _lines("its name only as X-API-Key", "ambiguous", _GOOD, b"X-API-Key: bot:GOOD"),
+    _lines(
+        "a wrong key beside X-API-Key",
+        "ambiguous",
+        b"Authorization: Bearer x:y",
+        b"X-API-Key: GOOD",
+    ),
+    _lines("Basic beside X-API-Key", "ambiguous", b"Authorization: Basic eA==", b"X-API-Key: GOOD"),
+    _lines(
+        "the scheme beside X-API-Key", "ambiguous", b"Authorization: Bearer", b"X-API-Key: GOOD"
+    ),
+    _lines("twice beside X-API-Key", "twice", _GOOD, _GOOD, b"X-API-Key: GOOD"),
+    _lines("X-Api-Token", "missing", b"X-Api-Token: GOOD"),
+    _lines("X_API_Key", "missing", b"X_API_Key: GOOD"),
+    _lines("Api-Key", "missing", b"Api-Key: GOOD"),
     _lines("X-Auth-Token", "missing", b"X-Auth-Token: GOOD"),
     _lines("X-Authorization", "missing", b"X-Authorization: Bearer GOOD"),
     _lines("X-Forwarded-Authorization", "missing", b"X-Forwarded-Authorization: Bearer GOOD"),
@@ -442,4 +472,15 @@ WELCOME: dict[str, Value] = {
     "a keyword": lambda p: b"Bearer :service/claude:" + KEY,
     "a keyword without its colon": lambda p: b"Bearer service/claude:" + KEY,
     "a short keyword": lambda p: b"Bearer :claude:" + KEY,
+}
+
+# The same with X-API-Key: lines of the head.
+WELCOME_LINES: dict[str, tuple[bytes, ...]] = {
+    "a minted key": (b"X-API-Key: GOOD",),
+    "a pair": (b"X-API-Key: " + PAIR,),
+    "a minted key with its name": (b"x-api-key: bot:GOOD",),
+    "spaces around": (b"X-API-Key:   GOOD  ",),
+    "the same in both": (_GOOD, b"X-API-Key: GOOD"),
+    "nothing in Authorization": (b"Authorization:", b"X-API-Key: GOOD"),
+    "nothing in X-API-Key": (_GOOD, b"X-API-Key:"),
 }

@@ -12,7 +12,7 @@ import pytest
 from sandbar.model import secrets as secret_slots
 from sandbar.store.postgres.install import install
 from tests.credentials.cheap import HASHER
-from tests.credentials.hostile import HOSTILE, WELCOME, Hostile, Outcome
+from tests.credentials.hostile import HOSTILE, WELCOME, WELCOME_LINES, Hostile, Outcome
 from tests.credentials.knocking import (
     LANES,
     REQUEST_ID,
@@ -45,6 +45,15 @@ SAID: dict[Outcome, tuple[int, str, str, str]] = {
     "missing": _said(401, "auth.missing", "Bearer token required"),
     "malformed": _said(401, "auth.malformed", "Bearer token required"),
     "twice": _said(401, "auth.malformed", "Bearer token required", "send one Authorization header"),
+    "twice the other way": _said(
+        401, "auth.malformed", "Bearer token required", "send one X-API-Key header"
+    ),
+    "ambiguous": _said(
+        400,
+        "auth.ambiguous",
+        "the request brings two different keys",
+        "send one: as `Authorization: Bearer KEY`, or as `X-API-Key: KEY`",
+    ),
     "invalid": _said(401, "auth.invalid", "invalid token"),
     "revoked": _said(
         403, "auth.revoked", "this key has been revoked", "ask an admin for a new one"
@@ -100,11 +109,15 @@ def expected_body(outcome: Outcome, lane: Lane, id: int | None) -> dict[str, Any
     status, code, message, hint = SAID[outcome]
     data = {"code": code, "hint": hint, "request-id": REQUEST_ID.decode()}
     number = status if lane == "envelope" else -32001
+    if status == 400:
+        number = -32600
     return {"jsonrpc": "2.0", "id": id, "error": {"code": number, "message": message, "data": data}}
 
 
-def expected_challenge(outcome: Outcome) -> str:
+def expected_challenge(outcome: Outcome) -> str | None:
     """The exact header WWW-Authenticate."""
+    if outcome == "ambiguous":
+        return None
     if outcome == "missing":
         return _CHALLENGE
     return f'{_CHALLENGE}, error="invalid_token", error_description="{SAID[outcome][2]}"'
@@ -141,6 +154,18 @@ def test_the_harness_can_be_let_in(house: House, name: str, lane: Lane) -> None:
     if lane == "session":  # a session is its account's alone
         door = open_session(door, WELCOME[name](house.planted).split()[-1].decode())
     answer = knock(door, lane, Knock((line,)))
+    assert answer.status == 200
+    assert "tools" in answer.json()["result"]
+
+
+@pytest.mark.parametrize("lane", EVERYWHERE)
+@pytest.mark.parametrize("name", WELCOME_LINES)
+def test_a_key_of_its_own_header_comes_in(house: House, name: str, lane: Lane) -> None:
+    good, door = house.planted["good"], house.door
+    lines = tuple(line.replace(b"GOOD", good.encode()) for line in WELCOME_LINES[name])
+    if lane == "session":  # a session is its account's alone
+        door = open_session(door, house.planted["chosen"] if name == "a pair" else good)
+    answer = knock(door, lane, Knock(lines))
     assert answer.status == 200
     assert "tools" in answer.json()["result"]
 

@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 from sandbar.access import Houses, add_account, sign_in, verdicts
-from sandbar.edge import SignIn
 from sandbar.edge.asgi import App, Receive, Scope, Send
 from sandbar.errors import Unauthenticated
 from sandbar.model import Workspace
@@ -28,7 +27,7 @@ from sandbar.store.postgres.install import install
 from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.sqlite.store import SqliteStore
 from tests.credentials.welch import Draw, compare, notice, welch_t
-from tests.edge.live import echo, serving
+from tests.edge.live import behind_the_edge, echo, serving
 from tests.live_server import LiveServer
 from tests.postgres_server import PostgresServer
 
@@ -82,7 +81,7 @@ class Desk:
     def refuse(self, token: str) -> None:
         """Sign in with a wrong token."""
         try:
-            sign_in(self.houses, f"Bearer {token}")
+            sign_in(self.houses, token)
         except Unauthenticated:
             return
         raise AssertionError("a wrong token was let in")
@@ -270,7 +269,7 @@ def test_a_slow_comparison_would_show_over_http(tmp_path: Path, record_property:
     """The negative control: 3 us a digit are enough to be seen from outside."""
     with closing(SqliteStore(tmp_path / "timing.db")) as store:
         desk = Desk(store)
-        door = _leaky(SignIn(echo, desk.houses, is_inline=True), desk.minted)
+        door = _leaky(behind_the_edge(echo, houses=desk.houses), desk.minted)
         with serving(door) as port, closing(Caller(port)) as caller:
             measured = notice(caller.refuse, desk.keys, HTTP_SAMPLES[0])
     record_property("figure", f"leaking over HTTP: {measured}")

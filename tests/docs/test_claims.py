@@ -19,7 +19,7 @@ from sandbar.model.core import CORE
 from sandbar.model.filters import COMPARISONS
 from sandbar.model.introspection import Introspection
 from sandbar.model.values import VALUE_TYPES
-from sandbar.settings import ToolListing
+from sandbar.serving import ToolListing
 from sandbar.verbs import base_catalogue
 from tests.docs.codes import Codes, Unreadable, collect, source_codes
 from tests.docs.pages import ROOT, Page, all_pages, broken_links, page, write_files

@@ -26,7 +26,7 @@ def test_the_agent_of_the_quick_start_is_a_writer(page: str, tmp_path: Path) -> 
     with sandbar.open(tmp_path / "sandbar.db") as db:
         db.load_pack("zorp")
         houses = Houses(lambda name: db.in_workspace(name).workspace, db.workspace_name)
-        agent = sign_in(houses, f"Bearer {token[0]}")
+        agent = sign_in(houses, token[0])
         assert agent.role == "writer"
         boot = {"entity": "product/mud-lord"}
         purge = boot | {"confirm": "product/mud-lord"}

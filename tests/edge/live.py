@@ -6,20 +6,73 @@ import asyncio
 import http.client
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import msgspec
 import uvicorn
 
-from sandbar.edge import state_of
+from sandbar.access import Houses
+from sandbar.edge import Authenticator, Edge, Hosts, RequestState, Routes, Surface
 from sandbar.edge.asgi import App, Receive, Scope, Send
 from sandbar.edge.capacity import Capacity
 from sandbar.edge.connections import Connection
+from sandbar.edge.state import KEY
+from sandbar.edge.surfaces import Say
+from sandbar.mcp import id_in, say
 
 _START_S_MAX = 10
 _LOOK_S = 0.01
+
+
+class Speaking(Connection):
+    """Our protocol, with words for what is no request yet."""
+
+    say = staticmethod(say)
+
+
+class Everywhere(Routes):
+    """Every path leads to one surface."""
+
+    def __init__(self, surface: Surface) -> None:
+        super().__init__()
+        self._surface = surface
+
+    def get(self, path: str, default: Any = None) -> Any:
+        """The one."""
+        return self._surface
+
+
+def behind_the_edge(
+    app: App,
+    *,
+    houses: Houses | None = None,
+    is_inline: bool = True,
+    hosts: Hosts | None = None,
+    words: Say = say,
+    **limits: int,
+) -> Edge:
+    """An app behind the edge, on every path; without houses nobody is asked who they are."""
+    surface = Surface("test", app, words, id_in, is_open=houses is None)
+    return Edge(
+        Everywhere(surface),
+        surface,
+        hosts=hosts or Hosts(),
+        authenticator=Authenticator(houses or Houses(_nowhere, "main"), is_inline=is_inline),
+        recorder=None,
+        running=_lifeless,
+        **limits,
+    )
+
+
+def _nowhere(name: str) -> Any:
+    raise AssertionError(f"{name} is not asked for")
+
+
+@asynccontextmanager
+async def _lifeless() -> AsyncIterator[dict[str, Any]]:
+    yield {}
 
 
 class PromptServer(uvicorn.Server):
@@ -34,14 +87,14 @@ class PromptServer(uvicorn.Server):
 @contextmanager
 def serving(
     app: App,
-    http: type[asyncio.Protocol] | str = Connection,
+    http: type[asyncio.Protocol] | str = Speaking,
     *,
     capacity: Capacity | None = None,
     keep_alive_s: int = 5,
 ) -> Iterator[int]:
     """The port of a running server; `http="httptools"` is uvicorn without our limits."""
     if capacity is not None:
-        http = type("Bounded", (Connection,), {"capacity": capacity})
+        http = type("Bounded", (Speaking,), {"capacity": capacity})
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
         app,
@@ -106,10 +159,10 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
             return
         received += len(message.get("body", b""))
         is_whole = not message.get("more_body", False)
-    state = state_of(scope)
+    state: RequestState | None = scope.get(KEY)
     said = {
-        "caller": state.caller,
-        "request-id": state.request_id,
+        "caller": state and state.caller,
+        "request-id": state and state.request_id,
         "received": received,
         "headers": [name.decode() for name, _ in scope["headers"]],
     }

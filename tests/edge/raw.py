@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from contextlib import suppress
 
-from sandbar.edge.connections import Connection
+from tests.edge.live import Speaking
 
 HEAD_S = 0.5
 UNREAD_S = 0.3
@@ -13,7 +13,7 @@ START = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
 WHOLE = START + b"Content-Length: 2\r\n\r\n{}"
 
 
-class Hasty(Connection):
+class Hasty(Speaking):
     """The same, with less patience."""
 
     head_s_max = HEAD_S

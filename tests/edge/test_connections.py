@@ -10,28 +10,28 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbar.edge import HEADER_BYTES_MAX, HostCheck, RequestId
+from sandbar.edge import HEADER_BYTES_MAX
 from sandbar.edge.asgi import Receive, Scope, Send
 from sandbar.edge.connections import (
     HEADERS_MAX,
     PIPELINED_MAX,
     TARGET_BYTES_MAX,
 )
-from tests.edge.live import deaf, echo, serving
+from tests.edge.live import behind_the_edge, deaf, echo, serving
 from tests.edge.raw import START, WHOLE, Hasty, opened, told
 
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """A server with all of this room's limits."""
-    with serving(RequestId(HostCheck(echo)), Hasty, keep_alive_s=2) as port:
+    with serving(behind_the_edge(echo), Hasty, keep_alive_s=2) as port:
         yield port
 
 
 @pytest.fixture(scope="module")
 def unlimited() -> Iterator[int]:
     """uvicorn as it is."""
-    with serving(RequestId(echo), "httptools", keep_alive_s=2) as port:
+    with serving(echo, "httptools", keep_alive_s=2) as port:
         yield port
 
 
@@ -199,7 +199,7 @@ def test_the_host_that_is_meant(
 
 
 def test_without_the_protocol_a_foreign_target_is_served() -> None:
-    with serving(RequestId(HostCheck(echo)), "httptools") as port:
+    with serving(behind_the_edge(echo), "httptools") as port:
         foreign = b"POST http://evil.com/mcp HTTP/1.1\r\n" + OURS + LENGTH + b"\r\n{}"
         assert told(port, foreign).split()[1] == b"200"
 

@@ -15,8 +15,8 @@ import httpx2
 import psycopg
 import pytest
 
-from sandbar import app
 from sandbar.audit import Note, journal, sealing
+from sandbar.edge import health as looking
 from sandbar.store.postgres.install import install
 from sandbar.store.sqlite.store import SqliteStore
 from tests.fault.load import prepare
@@ -32,7 +32,7 @@ DYING = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptio
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every look is a fresh one."""
-    monkeypatch.setattr(app, "_HEALTH_S", 0.02)
+    monkeypatch.setattr(looking, "_HEALTH_S", 0.02)
     monkeypatch.setattr(journal, "_KEPT_S", 0.0)
     monkeypatch.setattr(journal, "_REFUSED_S", 0.1)
     monkeypatch.setattr(sealing, "SEAL_EVERY_S", 0.05)
@@ -165,7 +165,7 @@ def test_a_removed_file_is_noticed(served: Served, tmp_path: Path) -> None:
 
 
 def test_a_look_that_hangs_holds_up_nobody(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "_LOOK_S_MAX", 0.1)
+    monkeypatch.setattr(looking, "_LOOK_S_MAX", 0.1)
     go_on = threading.Event()
 
     def hang() -> dict[str, str | None]:

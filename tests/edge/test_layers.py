@@ -9,24 +9,22 @@ from contextlib import suppress
 
 import pytest
 
-from sandbar.edge import BodyLimit, HeaderLimit, HostCheck, RequestId
+from sandbar.edge import Hosts
 from sandbar.edge.asgi import Receive, Scope, Send
-from tests.edge.live import ask, echo, serving
+from tests.edge.live import ask, behind_the_edge, echo, serving
 
 LIMIT = 1000
 
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    """All layers but the door."""
-    app = RequestId(
-        HostCheck(
-            BodyLimit(echo, bytes_max=LIMIT),
-            allowed_hosts=["db.example.org", "only.example.org:9000"],
-            allowed_origins=["https://app.example.com", "vscode-webview://one"],
-            public_url="https://public.example.net/sandbar/",
-        )
+    """An app that anybody may ask."""
+    hosts = Hosts(
+        allowed_hosts=["db.example.org", "only.example.org:9000"],
+        allowed_origins=["https://app.example.com", "vscode-webview://one"],
+        public_url="https://public.example.net/sandbar/",
     )
+    app = behind_the_edge(echo, hosts=hosts, body_bytes_max=LIMIT)
     with serving(app) as port:
         yield port
 
@@ -115,7 +113,7 @@ def test_a_request_without_a_host_is_not_for_us(port: int) -> None:
 
 
 def test_without_the_check_a_foreign_host_is_served() -> None:
-    with serving(RequestId(echo)) as port:
+    with serving(echo) as port:
         assert ask(port, "{}", {"Host": "evil.example.com"}).status == 200
 
 
@@ -158,7 +156,7 @@ def test_no_more_than_the_limit_reaches_the_application() -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         done.set()
 
-    with serving(BodyLimit(counting, bytes_max=LIMIT)) as port:
+    with serving(behind_the_edge(counting, body_bytes_max=LIMIT)) as port:
         with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
             connection.sendall(
                 b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -183,7 +181,7 @@ def test_request_ids_are_echoed_or_made(port: int) -> None:
 
 
 def test_headers_have_a_limit() -> None:
-    with serving(RequestId(HeaderLimit(echo, bytes_max=2000))) as port:
+    with serving(behind_the_edge(echo, header_bytes_max=2000)) as port:
         assert ask(port, "{}", {"X-Long": "a" * 1000}).status == 200
         refused = ask(port, "{}", {"X-Long": "a" * 3000})
         assert refused.status == 431

@@ -17,10 +17,8 @@ from functools import partial
 
 import pytest
 
-from sandbar.edge import HostCheck, RequestId
 from sandbar.edge.asgi import Receive, Scope, Send
-from sandbar.edge.connections import Connection
-from tests.edge.live import deaf, echo, serving
+from tests.edge.live import Speaking, behind_the_edge, deaf, echo, serving
 from tests.edge.raw import HEAD_S, START, UNREAD_S, WHOLE, Hasty, opened, said
 
 UNSENT = START + b"Content-Length: 1000\r\n\r\n"
@@ -28,13 +26,13 @@ UNSENT = START + b"Content-Length: 1000\r\n\r\n"
 
 def with_limits(story: Callable[[int], None]) -> None:
     """Before a server with all of this room's limits."""
-    with serving(RequestId(HostCheck(echo)), Hasty, keep_alive_s=2) as port:
+    with serving(behind_the_edge(echo), Hasty, keep_alive_s=2) as port:
         story(port)
 
 
 def without(story: Callable[[int], None]) -> None:
     """Before uvicorn as it is."""
-    with serving(RequestId(echo), "httptools", keep_alive_s=2) as port:
+    with serving(echo, "httptools", keep_alive_s=2) as port:
         story(port)
 
 
@@ -131,7 +129,7 @@ def a_stream_behind_such_a_body_is_not_idle() -> None:
         assert b"the end" in said(connection)
 
 
-def a_client_does_not_read(protocol: type[Connection] | str, is_cut: bool) -> None:
+def a_client_does_not_read(protocol: type[Speaking] | str, is_cut: bool) -> None:
     ended = threading.Event()
 
     async def flood(scope: Scope, receive: Receive, send: Send) -> None:
@@ -168,7 +166,7 @@ def a_client_that_reads_slowly_is_waited_for() -> None:
 
 
 def who_hangs_up_ends_what_is_served_before_others(
-    protocol: type[Connection] | str, is_told: bool
+    protocol: type[Speaking] | str, is_told: bool
 ) -> None:
     begun, ended = threading.Event(), threading.Event()
 
@@ -215,7 +213,7 @@ STORIES: dict[str, Callable[[], None]] = {
     "without the limit it is not": partial(a_client_does_not_read, "httptools", False),
     "a client that reads slowly is waited for": a_client_that_reads_slowly_is_waited_for,
     "who hangs up ends what is served": partial(
-        who_hangs_up_ends_what_is_served_before_others, Connection, True
+        who_hangs_up_ends_what_is_served_before_others, Speaking, True
     ),
     "with uvicorn it is served on": partial(
         who_hangs_up_ends_what_is_served_before_others, "httptools", False

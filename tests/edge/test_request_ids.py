@@ -7,8 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from sandbar.edge import RequestId
-from tests.edge.live import ask, echo, serving
+from tests.edge.live import ask, behind_the_edge, echo, serving
 
 KEY = "sk-sand-" + "0" * 64
 
@@ -16,7 +15,7 @@ KEY = "sk-sand-" + "0" * 64
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """A server that does nothing but number its requests."""
-    with serving(RequestId(echo)) as port:
+    with serving(behind_the_edge(echo)) as port:
         yield port
 
 

@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from sandbar.access import Houses, add_account, revoke
-from sandbar.edge import RequestId, SignIn
 from sandbar.edge.asgi import App, Receive, Scope, Send
 from sandbar.errors import Unavailable
 from sandbar.model import Workspace
 from sandbar.store.postgres.store import PostgresStore
 from sandbar.store.sqlite.store import SqliteStore
-from tests.edge.live import Answer, ask, echo, serving
+from tests.edge.live import Answer, ask, behind_the_edge, echo, serving
 from tests.kept_postgres import kept_store
 
 KEY = "super-secret-mcp-key"
@@ -53,7 +52,7 @@ class Street:
         workspace = Workspace.open(self._store, f"door-{secrets.token_hex(8)}")
         houses = Houses(lambda name: workspace, "main")
         is_inline = isinstance(self._store, SqliteStore)
-        self._app = RequestId(SignIn(echo, houses, is_inline=is_inline))
+        self._app = behind_the_edge(echo, houses=houses, is_inline=is_inline)
         return Door(self.port, workspace, houses)
 
 
@@ -192,7 +191,7 @@ def test_a_database_that_is_away_is_no_verdict(tmp_path: Path) -> None:
     def away(name: str) -> Workspace:
         raise Unavailable("store.unreachable", "the database is away")
 
-    with serving(SignIn(echo, Houses(away, "main"), is_inline=True)) as port:
+    with serving(behind_the_edge(echo, houses=Houses(away, "main"))) as port:
         answer = ask(port, BODY, {"Authorization": "Bearer sk-sand-1"})
     assert answer.status == 503
     assert "www-authenticate" not in answer.headers
@@ -202,7 +201,7 @@ def test_a_defect_says_nothing(tmp_path: Path) -> None:
     def broken(name: str) -> Workspace:
         raise RuntimeError("the secret plans")
 
-    with serving(SignIn(echo, Houses(broken, "main"), is_inline=True)) as port:
+    with serving(behind_the_edge(echo, houses=Houses(broken, "main"))) as port:
         answer = ask(port, BODY, {"Authorization": "Bearer sk-sand-1"})
     assert answer.status == 500
     assert b"plans" not in answer.body

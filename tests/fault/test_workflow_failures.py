@@ -16,6 +16,7 @@ import pytest
 
 import sandbar
 from sandbar import clock
+from sandbar.access import Authority
 from sandbar.database import Database
 from sandbar.errors import Conflict, Unavailable
 from sandbar.model import Workspace
@@ -86,7 +87,10 @@ class House:
         self.activities: dict[str, Callable[[Running], Outcome]] = {}
         self.effects: dict[str, Callable[[Any], None]] = {}
         self.workflows = Workflows(
-            self.db.workspace, lambda: Handlers(self.activities, self.effects), None, self._wake
+            self.db.workspace,
+            lambda: Handlers(self.activities, self.effects),
+            Authority(self.db.workspace, "main"),
+            self._wake,
         )
         self.worker = Worker(
             self.db._store.jobs, lambda name: self.workflows, threads=4, lease_s=LEASE_S

@@ -14,6 +14,7 @@ import pytest
 
 import sandbar
 from sandbar import clock
+from sandbar.access import Authority
 from sandbar.database import Database
 from sandbar.workflow import Workflows
 from sandbar.workflow.worker import LEASE_S
@@ -47,7 +48,8 @@ class Clockwork:
         self.jobs = jobs
         self.db: Database = sandbar.open(target)
         prepare(self.db)
-        self._workflows = Workflows(self.db.workspace, handlers)
+        authority = Authority(self.db.workspace, self.db.workspace_name)
+        self._workflows = Workflows(self.db.workspace, handlers, authority)
         self._due_us: dict[int, int] = {}
 
     def wind(

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import sandbar
+from sandbar.access import Authority
 from sandbar.workflow import Handlers, Outcome, Running, Worker, Workflows, worker
 
 PRINCIPAL = "starter"
@@ -68,7 +69,7 @@ def serve(target: str, lease_s: float, breakage: str = "none") -> None:
     worker._RENEW_EVERY_S, worker._ASIDE_S = RENEW_EVERY_S, ASIDE_S
     db = sandbar.open(target)
     known = Handlers({"c/fatal": _kill, "c/innocent": _take_time})
-    workflows = Workflows(db.workspace, lambda: known)
+    workflows = Workflows(db.workspace, lambda: known, Authority(db.workspace, "main"))
     running = Worker(db._store.jobs, lambda name: workflows, lease_s=lease_s)
     running.start()
     while workflows.active(limit=1)[0]:

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import sandbar
+from sandbar.access import Authority
 from sandbar.database import Database
 from sandbar.errors import Conflict, Problem
 from sandbar.model import Create, Jobs, Update
@@ -163,7 +164,7 @@ class Stubborn:
         def work() -> None:
             checkpoint = {"workflow/checkpoint": step + 1}
             update = Update(entity=job.process.process_id, set=checkpoint)
-            job.workspace.transact([update, _effect(job, f"long-{step}")], principal=PRINCIPAL)
+            job._workspace.transact([update, _effect(job, f"long-{step}")], principal=PRINCIPAL)
 
         try:
             with limited(None):
@@ -211,7 +212,7 @@ def _checkpoint_apart() -> None:
     """A step and its checkpoint are two transactions."""
 
     def apart(self: Job, operations: Any, *, checkpoint: Any = None) -> Any:
-        written = self.fenced(lambda: self.workspace.transact(operations, principal=PRINCIPAL))
+        written = self.fenced(lambda: self._workspace.transact(operations, principal=PRINCIPAL))
         time.sleep(STEP_S)
         self.save(checkpoint)
         return written
@@ -248,7 +249,8 @@ def open_worker(db: Database, lease_s: float, journal: str = os.devnull) -> Work
 
     def workflows_of(name: str) -> Workflows:
         workspace = db.in_workspace(name).workspace
-        return workflows.setdefault(name, Workflows(workspace, lambda: known))
+        made = Workflows(workspace, lambda: known, Authority(workspace, name))
+        return workflows.setdefault(name, made)
 
     worker = Worker(db._store.jobs, workflows_of, threads=THREADS, lease_s=lease_s)
     worker.start()
@@ -261,7 +263,8 @@ def run_orders(target: str, orders: int, lease_s: float, breakage: str = "none")
     db = sandbar.open(target)
     prepare(db, orders)
     worker = open_worker(db, lease_s)
-    workflows = Workflows(db.workspace, handlers, scheduled=worker.wake)
+    authority = Authority(db.workspace, db.workspace_name)
+    workflows = Workflows(db.workspace, handlers, authority, worker.wake)
     for n in range(orders):
         view = workflows.start(
             "work/order", {"work/tag": f"item-{n}"}, principal=PRINCIPAL, idempotency_key=f"n-{n}"

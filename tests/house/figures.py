@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 from tests.house.source import Function, Module, Place, dotted, modules
@@ -129,6 +130,46 @@ def _docstring_node(node: ast.AST) -> ast.expr | None:
     body = getattr(node, "body", None)
     first = body[0] if isinstance(body, list) and body else None
     return first.value if isinstance(first, ast.Expr) else None
+
+
+_CHANGING = frozenset(
+    {"Workspace", "Database", "Guarded", "Introspection", "Schema", "Store", "Snapshot", "Reads"}
+    | {"Entity", "Context", "Workflows"}
+)
+
+
+def caches_of_what_changes(tree: Path) -> list[Place]:
+    """Functions whose answers are kept for as long as the program runs, by something that changes.
+
+    A workspace, its schema and its entities do; values, texts and rights do not.
+    """
+    found = []
+    for module in modules(tree):
+        for one in module.functions:
+            marks = [
+                mark.func if isinstance(mark, ast.Call) else mark for mark in one.decorator_list
+            ]
+            if not {dotted(mark).split(".")[-1] for mark in marks} & {"cache", "lru_cache"}:
+                continue
+            given = [*one.args.posonlyargs, *one.args.args, *one.args.kwonlyargs]
+            notes = [node for arg in given if arg.annotation for node in ast.walk(arg.annotation)]
+            names = {dotted(node).split(".")[-1] for node in notes} & _CHANGING
+            if names or any(arg.arg == "self" for arg in given):
+                found.append(
+                    module.place(one, f"{one.name} by {', '.join(sorted(names)) or 'self'}")
+                )
+    return found
+
+
+def coroutines(tree: Path, rooms: Collection[str]) -> list[Place]:
+    """Asynchronous functions outside of these rooms."""
+    return [
+        module.place(one, one.name)
+        for module in modules(tree)
+        if not set(module.name.split(".")[1:2]) & set(rooms)
+        for one in module.functions
+        if isinstance(one, ast.AsyncFunctionDef)
+    ]
 
 
 def undocumented(tree: Path) -> list[Place]:

@@ -37,6 +37,10 @@ BROAD_HANDLERS = {
         1,
         "a duty that cannot be done is put off, and says so; those of others have their turn",
     ),
+    "sandbar/edge/edge.py": (
+        1,
+        "whatever no surface has caught leaves as a number; Starlette's own handler did so before",
+    ),
     "sandbar/store/answer.py": (
         1,
         "a callback that fails cannot take back an answer, nor withhold the others'",
@@ -79,6 +83,26 @@ MCP_ASKS_ACCESS = frozenset(
     {"Caller", "Guarded", "Rights", "local_caller"}
     | {"is_protected", "kept_classes", "protected_classes", "protected_roots"}
 )
+# What knows HTTP: the edge, its surfaces, and what starts them.
+AT_THE_EDGE = frozenset({"app", "cli", "edge", "mcp", "rest", "oauth", "console"})
+# Modules of a room that another room enters past its page, and which room that is.
+SIDE_DOORS = {
+    # The composition root puts the store together; a backup is a file, and no workspace.
+    "sandbar.store.sqlite": "sandbar.database",
+    "sandbar.store.postgres": "sandbar.database",
+    "sandbar.store.archive": "sandbar.database",
+    "sandbar.store.archive_file": "sandbar.database",
+    "sandbar.store.files": "sandbar.database",
+    # Surfaces take the parts of the edge that they need, and the server its connections.
+    "sandbar.edge.asgi": "sandbar.mcp",
+    "sandbar.edge.runner": "sandbar.mcp",
+    "sandbar.edge.streams": "sandbar.mcp",
+    "sandbar.edge.capacity": "sandbar.cli",
+    "sandbar.edge.connections": "sandbar.cli",  # which needs uvicorn
+    "sandbar.edge.proxies": "sandbar.cli",
+    "sandbar.mcp.stdio": "sandbar.cli",  # a surface of its own, with a page of its own
+    "sandbar.projects.sync": "sandbar.cli",  # likewise, for `sandbar watch`
+}
 # Where verbs are: ours, and those of the packs that come with Sandbar.
 VERBS = (
     "sandbar.verbs",
@@ -135,6 +159,9 @@ FIGURES = [
     Figure("names that say nothing, in tests", 0, lambda: figures.banned_names(TESTS)),
     Figure("clock reads outside clock", 0, lambda: figures.clock_reads(SOURCE)),
     Figure("SQL outside .sql files", 0, lambda: figures.sql_strings(SOURCE)),
+    Figure("caches of what changes", 0, lambda: figures.caches_of_what_changes(SOURCE)),
+    Figure("coroutines below the edge", 0, lambda: figures.coroutines(SOURCE, AT_THE_EDGE)),
+    Figure("imports past a room's door", 0, lambda: rooms.windows(SOURCE, SIDE_DOORS)),
     Figure("workspaces in the hands of verbs", 0, lambda: rooms.bare_workspaces(SOURCE, VERBS)),
     Figure("public names without a docstring", 0, lambda: figures.undocumented(SOURCE)),
     Figure("functions without a return type", 0, lambda: figures.unannotated_returns(SOURCE)),

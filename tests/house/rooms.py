@@ -9,12 +9,13 @@ from pathlib import Path
 from tests.house.source import Module, Place, dotted, modules
 
 
-def windows(tree: Path, side_doors: Mapping[str, str] = {}) -> list[Place]:
-    """Imports that enter a package past its door, which is the package's own page.
+def windows(tree: Path, side_doors: Mapping[str, str] | None = None) -> list[Place]:
+    """Imports that enter a room from outside past its door, which is the page of its package.
 
     A name of that page is the page's, also if a module is called the same. `side_doors` are modules
     that may be entered, too, and by which room.
     """
+    excused = set((side_doors or {}).items())
     found = modules(tree)
     known = {one.name for one in found}
     doors = {one.name: _names_of(one) for one in found if one.path.endswith("__init__.py")}
@@ -23,13 +24,9 @@ def windows(tree: Path, side_doors: Mapping[str, str] = {}) -> list[Place]:
         room = _room(module.name)
         for node, target in _imports(module, known, doors):
             is_inside = target in known and target.count(".") > 1 and _room(target) != room
-            if is_inside and not _is_let_in(target, room, side_doors):
+            if is_inside and (target, room) not in excused:
                 places.append(module.place(node, f"enters {target}"))
     return places
-
-
-def _is_let_in(target: str, room: str, side_doors: Mapping[str, str]) -> bool:
-    return any(target == door and room in rooms.split() for door, rooms in side_doors.items())
 
 
 def _imports(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.house import figures, rooms
-from tests.house.limits import BROAD_HANDLERS, FIGURES, MCP_ASKS_ACCESS, SOURCE, Figure
+from tests.house.limits import BROAD_HANDLERS, FIGURES, MCP_ASKS_ACCESS, SIDE_DOORS, SOURCE, Figure
 from tests.house.summary import HOUSE_FIGURE, row_of
 
 
@@ -25,6 +25,11 @@ def test_figure_is_within_its_limit(
 def test_broad_handlers_stand_exactly_where_they_are_allowed() -> None:
     expected = {path: number for path, (number, _) in BROAD_HANDLERS.items()}
     assert expected == dict(Counter(one.path for one in figures.broad_handlers(SOURCE)))
+
+
+def test_no_side_door_is_left_open_that_nobody_uses() -> None:
+    entered = {place.what.removeprefix("enters ") for place in rooms.windows(SOURCE)}
+    assert set(SIDE_DOORS) <= entered
 
 
 def test_mcp_asks_access_for_these_names_and_no_others() -> None:

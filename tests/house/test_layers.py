@@ -13,7 +13,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from tests.house.limits import ROOT, SOURCE
+from tests.house.limits import AT_THE_EDGE, ROOT, SOURCE
 
 FLOORS = "1. Imports point downward"
 STORE_DOOR = "2. Only the model"
@@ -21,11 +21,11 @@ SQLITE_DRIVER = "3. apsw has two addresses"
 POSTGRES_DRIVER = "4. psycopg has one address"
 NO_OTHER_DRIVER = "5. The interpreter's own sqlite3"
 STORES_APART = "6. The two stores"
-MODEL_DOOR = "7. The model is entered"
+NAMED_QUERIES = "7. Named queries"
 NO_CYCLES = "8. No cycles"
 PROTOCOL = "9. The MCP SDK"
 HTTP = "10. No HTTP"
-NAMED_QUERIES = "11. Named queries"
+VERBS_KNOWN = "11. Verbs are known"
 
 IN_FUNCTION = "def planted() -> None:\n    import "
 FOR_TYPES = "import typing\nif typing.TYPE_CHECKING:\n    import "
@@ -85,10 +85,15 @@ VIOLATIONS: dict[str, tuple[str, str, dict[str, str]]] = {
         "store.sqlite -> store.postgres",
         {"store/sqlite/__init__.py": "import sandbar.store.postgres"},
     ),
-    "a room of the model": (
-        MODEL_DOOR,
-        "database -> model.planted",
-        {"database.py": "from sandbar.model.planted import X", "model/planted.py": "X = 1"},
+    "a verb in the edge": (
+        VERBS_KNOWN,
+        "edge -> verbs",
+        {"edge/__init__.py": "from sandbar.verbs import Verb"},
+    ),
+    "a verb's room in the settings": (
+        VERBS_KNOWN,
+        "settings -> verbs.dispatch",
+        {"settings.py": "import sandbar.verbs.dispatch"},
     ),
     "a query of the model's own": (
         NAMED_QUERIES,
@@ -111,10 +116,6 @@ VIOLATIONS: dict[str, tuple[str, str, dict[str, str]]] = {
     ),
 }
 FRONT_DOOR = {"__init__.py": "from sandbar.database import X", "clock.py": "import sandbar"}
-
-
-# Who may know HTTP: the edge, its surfaces, and what starts them.
-AT_THE_EDGE = {"app", "cli", "edge", "gate", "mcp", "rest", "oauth", "console"}
 
 
 def test_the_source_keeps_every_contract(tmp_path: Path) -> None:

@@ -54,6 +54,21 @@ CONTROLS: list[tuple[Measurement, str, str]] = [
     (figures.sql_strings, "q = f'{q} LIMIT %s'", "q = 'at most %s'"),
     (figures.sql_strings, "q = f'EXPLAIN QUERY PLAN {q}'", "q = 'explain it'"),
     (figures.sql_strings, "q = 'COMMIT'", "q = 'Commit'"),
+    (
+        figures.caches_of_what_changes,
+        "@lru_cache(maxsize=9)\ndef f(schema: Introspection): ...",
+        "@lru_cache(maxsize=9)\ndef f(rights: Rights): ...\ndef g(schema: Introspection): ...",
+    ),
+    (
+        figures.caches_of_what_changes,
+        "class A:\n    @functools.cache\n    def f(self): ...",
+        "class A:\n    @cached_property\n    def f(self): ...",
+    ),
+    (
+        lambda tree: figures.coroutines(tree, ["edge"]),
+        "class A:\n    async def f(self): ...",
+        "def f(): ...",
+    ),
     (figures.undocumented, f"{M}def f(): pass", f"{M}def _f(): pass"),
     (figures.undocumented, f"{M}class A: pass", f"{M}class A:\n    'A.'"),
     (figures.undocumented, f"{M}class A:\n    'A.'\n    def f(self): pass", f"{M}{PROMISE}"),
@@ -153,6 +168,50 @@ def test_a_verb_that_takes_a_workspace_is_found(guilty: str, innocent: str, tmp_
     tree = _tree(tmp_path / "guilty", {"ours/verbs/one.py": guilty, "ours/packs/care/c.py": guilty})
     found = rooms.bare_workspaces(tree, ["ours.verbs", "ours.packs.care"])
     assert [place.path for place in found] == ["ours/packs/care/c.py", "ours/verbs/one.py"]
+
+
+ROOMS = {
+    "ours/__init__.py": "",
+    "ours/store/__init__.py": "from ours.store.rows import Row\nfrom ours.store.scan import scan\n",
+    "ours/store/rows.py": "Row = int\n",
+    "ours/store/scan.py": "def scan() -> None: ...\n",
+    "ours/store/sqlite/__init__.py": "from ours.store.sqlite.file import open\n",
+    "ours/store/sqlite/file.py": "from ours.store.rows import Row\n",
+    "ours/clock.py": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("line", "entered"),
+    [
+        ("from ours.store.rows import Row", ["ours.store.rows"]),
+        ("from ours.store import rows", ["ours.store.rows"]),
+        ("import ours.store.rows as r", ["ours.store.rows"]),
+        ("def f():\n    from ours.store.rows import Row", ["ours.store.rows"]),
+        ("if TYPE_CHECKING:\n    import ours.store.rows", ["ours.store.rows"]),
+        ("from ours.store.sqlite.file import open", ["ours.store.sqlite.file"]),
+        ("from ours.store import sqlite", ["ours.store.sqlite"]),
+        ("from ours.store import Row", []),
+        ("from ours.store import scan", []),  # the function of the page, not the module
+        ("from ours import clock, store", []),
+        ("import os.path", []),
+    ],
+)
+def test_an_import_past_a_rooms_door_is_found(
+    line: str, entered: list[str], tmp_path: Path
+) -> None:
+    tree = _tree(tmp_path, ROOMS | {"ours/model.py": line})
+    assert [one.what for one in rooms.windows(tree)] == [f"enters {one}" for one in entered]
+
+
+def test_a_side_door_is_open_to_one_room_and_leads_no_further(tmp_path: Path) -> None:
+    through, beyond = "import ours.store.sqlite\n", "import ours.store.sqlite.file\n"
+    tree = _tree(tmp_path, ROOMS | {"ours/database.py": through + beyond, "ours/model.py": through})
+    found = rooms.windows(tree, {"ours.store.sqlite": "ours.database"})
+    assert [(one.path, one.line) for one in found] == [
+        ("ours/database.py", 2),
+        ("ours/model.py", 1),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ SIGNING_IN = [
         for name, value in ACCEPTED.items()
     ),
     _elsewhere("the query", f"/mcp?access_token={NAME}:{KEY}", message=LIST),
-    _elsewhere("X-API-Key", message=LIST, headers={"X-API-Key": f"{NAME}:{KEY}"}),
+    _elsewhere("X-API-Key", message=LIST, headers={"X-API-Key": f"{NAME}:another"}),
     _elsewhere("a cookie", message=LIST, headers={"Cookie": f"session={NAME}:{KEY}"}),
     _elsewhere("Proxy-Authorization", message=LIST, headers={"Proxy-Authorization": "Bearer x:y"}),
     _elsewhere("the body", message=request("tools/list", {"token": f"{NAME}:{KEY}"})),

@@ -21,9 +21,9 @@ from sandbar.access import Role as Role
 from sandbar.access import add_account, install_access
 from sandbar.app import make_app
 from sandbar.database import Database, open_database
-from sandbar.edge.connections import Connection
 from sandbar.model import Update
-from tests.edge.live import PromptServer
+from sandbar.serving import Serving
+from tests.edge.live import PromptServer, Speaking
 from tests.mcp.without_tls import WITHOUT_TLS
 
 MODERN = "2026-07-28"
@@ -149,8 +149,8 @@ def running(database: Database) -> Iterator[Served]:
     """Serve an open database."""
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
-        make_app(database),
-        http=Connection,
+        make_app(database, Serving()),
+        http=Speaking,
         log_level="error",
         lifespan="on",
         timeout_graceful_shutdown=2,

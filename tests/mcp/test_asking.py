@@ -260,6 +260,8 @@ def test_a_call_does_not_wait_for_ever_and_a_late_answer_counts(
     assert seen["state"] == "asking", "it is being asked: nobody asks it twice"
     session.reply(questions[0], {"action": "accept", "content": {"yes": True}})
     until(lambda: asking.db.workflows.view(shown["process-id"]).state == "done")
+    row = asking.db.call("audit.list", verb="workflow.answer", limit=1).entries[0]
+    assert (row.principal, row.surface, row.success) == ("service/test-writer", "mcp", True)
 
 
 def test_two_looks_at_once_ask_once(asking: Served) -> None:
@@ -298,6 +300,8 @@ def test_a_session_that_polls_a_task_is_asked_on_its_own_stream(
         session.reply(question, {"action": "accept", "content": {"yes": True}})
         assert session.ended(handle)["status"] == "completed"
         assert ear.silent("elicitation/create")
+    row = asking.db.call("audit.list", verb="task.answer", limit=1).entries[0]
+    assert (row.principal, row.surface, row.success) == ("service/test-writer", "mcp", True)
 
 
 def _modern(served: Served, role: Role, *, knows_tasks: bool = False) -> Extension:

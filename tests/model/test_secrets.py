@@ -197,7 +197,7 @@ def test_what_is_wrong_with_secrets_is_told_with_all_else(users: Database) -> No
             call(operations)
         found = {(one["at"], one["slot"]) for one in seen[0].data["findings"]}
         assert found == {(1, USER), (2, USER), (2, "user/name")}
-    assert {one["at"] for one in users.workspace.trial(operations)} == {1, 2}
+    assert {one["at"] for one in users.workspace.preview().findings(operations)} == {1, 2}
 
 
 def test_a_repeated_create_with_a_wrong_secret_is_refused(users: Database) -> None:
@@ -219,7 +219,7 @@ def test_a_secret_slot_may_be_renamed_in_the_transaction_that_sets_it(
             {"op": "update", "entity": old, "set": {"db/ident": new}},
         ]
 
-    assert users.workspace.trial(rename(slot, "user/pass", CANARY + "2")) == []
+    assert users.workspace.preview().findings(rename(slot, "user/pass", CANARY + "2")) == []
     users.transact(rename(slot, "user/pass", CANARY + "2"))
     assert users.secret_matches(id, "user/pass", CANARY + "2")
     users.run(lambda: users.transact(rename("user/pass", "user/key", CANARY + "3")))
@@ -234,7 +234,7 @@ def test_a_slot_may_cease_to_be_secret_in_the_transaction_that_sets_it(users: Da
         {"op": "update", "entity": USER, "set": {"dt/secret?": False}},
         {"op": "update", "entity": id, "set": {USER: "in-the-open"}},
     ]
-    assert users.workspace.trial(operations) == []
+    assert users.workspace.preview().findings(operations) == []
     users.transact(operations)
     assert slots_of(users, id) == {USER: "in-the-open"}
 

@@ -168,7 +168,7 @@ WRITES: dict[str, Callable[[Database, Any], Any]] = {
     "migrate rename": lambda db, x: db.transact(
         [{"op": "migrate", "class": "shop/Maker", "rename": {"maker/name": x}}]
     ),
-    "trial": lambda db, x: db.workspace.trial(x),
+    "preview": lambda db, x: db.workspace.preview().findings(x),
     "define properties": lambda db, x: db.define(properties=x),
     "define property": lambda db, x: db.define(properties={"my/p": x}),
     "define range": lambda db, x: db.define(properties={"my/p": {"dt/range": x}}),

@@ -168,3 +168,13 @@ def write(folder: Path, path: str, text: str) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
     return file
+
+
+def note(folder: Path, name: str, front: str = "", body: str = "") -> None:
+    """A note as a file."""
+    write(folder, f"note/Note/{name}.md", f"---\nname: {name}\n{front}---\n{body}")
+
+
+def codes(result: Imported) -> list[tuple[str, str]]:
+    """Which files have which findings."""
+    return [(one.path or "", one.code) for one in result.findings]

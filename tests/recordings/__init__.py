@@ -1,6 +1,6 @@
 """What the program answers, kept as text: every exchange of a large set, and a comparison of two.
 
-    python -m tests.recordings record OUT_DIR [--postgres] [--conformance] [--only KIND …]
+    python -m tests.recordings record OUT_DIR [--postgres] [--only KIND …]
     python -m tests.recordings compare OLD_DIR NEW_DIR [--by-kind]
 
 `base` beside this file is the recording of the commit that the tests compare with. What differs on

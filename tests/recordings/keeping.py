@@ -15,7 +15,7 @@ Recording = dict[str, Entries]  # by kind
 
 SHARED = "shared.jsonl"
 _REFERENCE = "$shared"
-_SHARED_CHARACTERS = 120
+_SHARED_CHARACTERS = 100
 
 
 def write(recording: Recording, folder: Path) -> None:

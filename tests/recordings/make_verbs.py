@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sandbar.verbs import base_verbs, input_schema
+from sandbar.verbs import base_verbs
 
 FILE = Path(__file__).with_name("verbs.json")
 
@@ -22,8 +22,8 @@ def main() -> None:
             "name": verb.name,
             "access": verb.access,
             "examples": [one.arguments for one in verb.examples],
-            "arguments": input_schema(verb)["properties"],
-            "required": input_schema(verb).get("required", []),
+            "arguments": verb.takes["properties"],
+            "required": verb.takes.get("required", []),
         }
         for verb in base_verbs()
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +28,8 @@ class Place:
         if self.postgres is None:
             return str(folder / "recorded.db")
         url = self.postgres.create_database()
-        return sandbar("migrate", url).split()[-1]
+        found = re.findall(r"postgresql://[^\s\"]+", sandbar("migrate", url))
+        return str(found[0])
 
 
 @contextmanager

@@ -25,17 +25,23 @@ _TIME = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?"
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _VALUES = re.compile(
     rf"(?P<secret>sk-sand-[0-9a-f]{{64}}) | (?P<begins>sk-sand-[0-9a-f]{{4,16}}…?)"
+    rf"| (?P<state>\bv1\.[A-Za-z0-9_-]{{40,}}) | (?P<task>\b\d+-[0-9a-f]{{32}}\b)"
+    rf"| (?<=process\ )(?P<process>\d{{3,}}\b)"
     rf"| (?P<uuid>\b{_UUID}\b) | (?P<time>{_TIME})"
     rf"| (?P<http>[A-Z][a-z]{{2}},\ \d\d\ [A-Z][a-z]{{2}}\ \d{{4}}\ \d\d:\d\d:\d\d\ GMT)"
     rf"| (?P<hex>(?<![0-9A-Za-z])[0-9a-f]{{{_HEX_MIN},}}(?![0-9A-Za-z]))"
     rf"| (?P<large>(?<![0-9A-Za-z.])[1-9][0-9]{{13,19}}(?![0-9A-Za-z.]))",
     re.VERBOSE,
 )
+_REPEATED = re.compile(r"(.)\1{199,}")
 _PACKED = re.compile(r"[A-Za-z0-9_-]{16,}={0,2}")
 # What is measured or random under a name of its own, and never compared.
 _MEASURED = frozenset({"duration-us", "seconds-in-state"})
 # Numbers by chance, or whose distance from each other is: rows of the audit between two others.
 _BY_CHANCE = frozenset({"epoch", "audit", "n"})
+_PROCESSES = frozenset({"process", "process-id"})  # one that begins beside another's end
+_PROCESS_MIN = 100  # smaller ones are of requests that are wrong
+_LEFT_OUT = frozenset({"last-used-at"})  # is written now and then
 
 
 class Plain:
@@ -66,6 +72,7 @@ class Plain:
             return {
                 self.text(key): self.value(item, under if under in _MEASURED else key)
                 for key, item in value.items()
+                if key not in _LEFT_OUT
             }
         if isinstance(value, list):
             return [self.value(item, under) for item in value]
@@ -78,6 +85,8 @@ class Plain:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if is_number and under in _MEASURED:
             return "<measured>"
+        if is_number and under in _PROCESSES and _PROCESS_MIN <= value < _LARGE:
+            return self._named("process", str(value))
         if is_number and under in _BY_CHANCE and value < _LARGE:
             return self._named(under, str(value))
         if is_number and abs(value) >= (_LARGE_IN_CURSORS if under == "$cursor" else _LARGE):
@@ -88,7 +97,8 @@ class Plain:
         """A text with names for what is different each time."""
         for known, name in (self._now, *self._known):
             text = text.replace(known, name) if known else text
-        return _VALUES.sub(self._replaced, text)
+        text = _VALUES.sub(self._replaced, text)
+        return _REPEATED.sub(lambda match: f"<{len(match.group())} times {match[1]}>", text)
 
     def _replaced(self, match: re.Match[str]) -> str:
         kind, found = str(match.lastgroup), match.group()

@@ -13,7 +13,7 @@ from typing import Any
 from tests.live_server import LiveServer
 from tests.recordings.places import Place
 from tests.recordings.plain import Plain
-from tests.recordings.wire import LANES, OLD, Answer, Door, Lane, sent, shown_body
+from tests.recordings.wire import LANES, OLD, TIMEOUT_S, Answer, Door, Lane, sent, shown_body
 
 ACCOUNT, KEY = "claude", "super-secret-mcp-key"
 _SHOWN_BYTES = 4000
@@ -35,7 +35,7 @@ class Scene:
         self.plain = Plain(folder=str(self.folder), database=self.database)
         self._ids: dict[str, list[int]] = {}
         self._quiet: set[str] = set()
-        self._names: set[str] = set()
+        self.names: set[str] = set()
 
     def __enter__(self) -> Scene:
         self.server.start()
@@ -59,17 +59,17 @@ class Scene:
         self._folder.cleanup()
 
     def send(
-        self, name: str, request: bytes, verb: str = "POST", events: int = 0, port: int = 0
+        self, name: str, request: bytes, verb: str = "POST", events: int = 0, s: float = TIMEOUT_S
     ) -> Answer:
         """Send a request, and write down what was asked and answered."""
-        answer = sent(port or self.server.port, request, verb, events)
+        answer = sent(self.server.port, request, verb, events, s)
         self.keep(name, {"request": shown_request(request), **answer.kept()}, answer)
         return answer
 
     def keep(self, name: str, entry: dict[str, Any], answer: Answer | None = None) -> None:
         """Write an exchange down."""
-        assert name not in self._names, f"two exchanges are called {name}"
-        self._names.add(name)
+        assert name not in self.names, f"two exchanges are called {name}"
+        self.names.add(name)
         if answer is not None:
             id = answer.header("x-request-id")
             self._ids.setdefault(id, []).append(len(self.entries))
@@ -138,7 +138,10 @@ def shown_request(request: bytes) -> dict[str, Any]:
     head, _, body = request.partition(b"\r\n\r\n")
     if len(head) > _SHOWN_BYTES:
         head = head[:_SHOWN_BYTES] + b"... %d bytes" % len(head)
-    shown: dict[str, Any] = {"head": head.decode("latin-1").split("\r\n")}
+    lines = head.decode("latin-1").split("\r\n")
+    right = f"Content-Length: {len(body)}"
+    lines = ["Content-Length: <right>" if line == right else line for line in lines]
+    shown: dict[str, Any] = {"head": lines}
     if len(body) > _SHOWN_BYTES:
         digest = hashlib.sha256(body).hexdigest()[:12]
         return shown | {"bytes": len(body), "digest": digest}

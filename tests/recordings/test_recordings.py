@@ -20,6 +20,7 @@ from tests.recordings.recorders import RECORDERS, recorded
 
 EXAMPLES = "examples-bare-dotted"
 KINDS = [
+    "seeds",
     EXAMPLES,
     "examples-session-portable",
     "examples-envelope-portable",

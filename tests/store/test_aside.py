@@ -14,6 +14,7 @@ from sandbar.audit import verify
 from sandbar.audit.sealing import Sealer
 from sandbar.store.sqlite import aside
 from sandbar.store.sqlite.store import SqliteStore
+from sandbar.store.trail import AuditRow
 from tests.forked import Forked
 from tests.store.conftest import Place, new_workspace
 from tests.store.noting import ids, note
@@ -126,10 +127,11 @@ def test_rows_of_a_run_that_was_sealed_meanwhile_get_new_numbers(tmp_path: Path)
     assert ws is not None
     ((run, _, _),) = store.trail.runs(ws)
     store.trail.append([note(ws, "now")])
+    columns = ", ".join(AuditRow._fields)
+    after = columns.replace("run, n,", "run, n + 2,").replace("request_id", "'after'")
     connection = apsw.Connection(path)  # a row that follows the one aside, and is sealed
     connection.execute(
-        "INSERT INTO audit SELECT ws, run, n + 2, at_us, principal, key, surface, method, verb,"
-        " is_success, code, duration_us, 'after' FROM audit WHERE run = ?",
+        f"INSERT INTO audit (ws, {columns}) SELECT ws, {after} FROM audit WHERE run = ?",
         (run,),
     )
     connection.close()

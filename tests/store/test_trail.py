@@ -40,8 +40,9 @@ def test_an_appended_note_is_a_row_with_all_it_says(store: Store, ws: int) -> No
         store.trail.run, 1, full.began_us, "ann", "key/laptop", "mcp", "tools/call", "entity.get",
         False, "entity.unknown", first.duration_us, "r",
     )  # fmt: skip
-    assert second[3:] == (
-        "bob", None, "stdio", "ping", None, True, None, second.duration_us, None
+    assert second == AuditRow(
+        store.trail.run, 2, bare.began_us, "bob", None, "stdio", "ping", None, True, None,
+        second.duration_us, None,
     )  # fmt: skip
     assert (type(first.is_success), type(second.is_success)) == (bool, bool)
 

@@ -125,9 +125,7 @@ def look(db: Database, version: int) -> None:
     if version >= PURGE:
         (mark,) = db.history(db.get("note/tomb")["note/rank"])
         assert (mark.kind, mark.reason) == ("purged", "asked to")
-        caller = sign_in(
-            Houses(db.workspace_now, HOME), f"Bearer {db.get('note/key')['note/title']}"
-        )
+        caller = sign_in(Houses(db.workspace_now, HOME), db.get("note/key")["note/title"])
         assert caller.principal == "service/keeper"
     if version >= AUDIT:
         assert len(db.journal.trail.rows(db.workspace.number, limit=100)) >= 6

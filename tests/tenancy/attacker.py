@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from sandbar.database import Database
-from sandbar.verbs import Verb, input_schema
+from sandbar.verbs import Verb
 from tests.tenancy.victim import Loot
 from tests.tenancy.world import PLAYERS
 
@@ -119,7 +119,7 @@ class Attacker:
         overheard = self._calls.get(verb.name)
         if overheard and pick.random() < 0.3:
             return Attempt(role, verb.name, pick.choice(overheard))
-        schema = input_schema(verb)
+        schema = verb.takes
         needed = set(schema.get("required", ()))
         arguments = {
             name: self._value(name, kind, told)

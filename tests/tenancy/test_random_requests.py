@@ -19,6 +19,7 @@ from sandbar.audit import sealing
 from sandbar.errors import Problem
 from sandbar.mcp.methods import Methods
 from sandbar.mcp.service import Service
+from sandbar.serving import Serving
 from tests.conftest import Say
 from tests.mcp.listening import Ear, open_sse, streaming
 from tests.mcp.served import MODERN, Served, running
@@ -185,7 +186,7 @@ def test_no_request_of_very_many_reaches_another_tenant(scene: Scene, seed: str,
 
 @ON_SQLITE
 def test_every_method_of_the_server_is_tried(scene: Scene) -> None:
-    registered = Methods(Service(scene.world.db, "default")).table
+    registered = Methods(Service(scene.world.db, Serving())).table
     chooser = Requests(Random(), Attacker(Random(), scene.world.ours, scene.loot), scene.loot)
     assert registered.keys() - _STREAMS == chooser.makers.keys()
 

@@ -71,7 +71,7 @@ class World:
 
     def caller(self, workspace: str, player: str) -> Caller:
         """Somebody of a workspace as they sign in."""
-        return sign_in(self.houses, f"Bearer {self.tokens[workspace, player]}")
+        return sign_in(self.houses, self.tokens[workspace, player])
 
     def _prepared(self, name: str) -> Database:
         home = open_workspace(self.db, name)

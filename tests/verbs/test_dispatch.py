@@ -137,6 +137,27 @@ def test_a_problem_passes_as_it_is(call: Call) -> None:
     assert (type(problem), problem.code) == (NotFound, "entity.unknown")
 
 
+def test_the_catalogue_is_asked_once_and_not_if_the_verb_is_at_hand(
+    zorp: sandbar.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    spelled = zorp.catalogue.at_hand
+
+    def find(name: str) -> Verb | None:
+        asked.append(name)
+        return spelled(name)
+
+    monkeypatch.setattr(zorp.catalogue, "at_hand", find)
+    monkeypatch.setattr(Catalogue, "find", lambda self, name: pytest.fail(f"asked for {name}"))
+    caller, given = caller_of(zorp), {"entity": "zorp/Boot"}
+    zorp.perform(VerbCall(caller, "sandbar.entity.find", given))
+    assert asked == ["sandbar.entity.find"]
+    found = zorp.catalogue.find("entity.find")
+    asked.clear()
+    zorp.perform(VerbCall(caller, "entity.find", given, found))
+    assert asked == []
+
+
 def test_two_verbs_cannot_share_a_name() -> None:
     with pytest.raises(AssertionError, match="two verbs"):
         Catalogue([BROKEN, BROKEN])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jsonschema
 import pytest
 
-from sandbar.verbs import Example, Verb, base_catalogue, input_schema, output_schema
+from sandbar.verbs import Example, Verb, base_catalogue
 from tests.verbs.conftest import Call
 from tests.verbs.placeholders import filled
 
@@ -17,8 +17,8 @@ EXAMPLES = [(verb, example) for verb in VERBS for example in verb.examples]
     ("verb", "example"), EXAMPLES, ids=[f"{v.name}: {e.title}" for v, e in EXAMPLES]
 )
 def test_examples_work_as_printed(call: Call, verb: Verb, example: Example) -> None:
-    jsonschema.validate(example.arguments, input_schema(verb))
-    answers = output_schema(verb)
+    jsonschema.validate(example.arguments, verb.takes)
+    answers = verb.gives
     assert answers is not None
     arguments = filled(call, example.arguments)
     for name in (verb.name, verb.dotted, verb.portable):
@@ -37,7 +37,7 @@ def closed(schema: dict[str, object]) -> dict[str, object]:
 
 
 def test_an_answer_that_the_schema_does_not_know_is_caught() -> None:
-    schema = output_schema(VERBS[0])
+    schema = VERBS[0].gives
     assert schema is not None
     for wrong in ({}, {"classes": [1]}, {"classes": [], "more": 1}):
         with pytest.raises(jsonschema.ValidationError):

@@ -27,7 +27,7 @@ class Server:
         self.houses = Houses(lambda name: db.neighbours.open(name), db.workspace_name)
 
     def who(self, token: str) -> Caller:
-        return sign_in(self.houses, f"Bearer {token}")
+        return sign_in(self.houses, token)
 
     def call(self, token: str, verb: str, **arguments: Any) -> Any:
         caller = self.who(token)

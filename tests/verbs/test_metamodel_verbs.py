@@ -202,7 +202,6 @@ def break_boots(db: sandbar.Database) -> None:
     """Give boots a rule that none of them keeps, past the checks that would refuse it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sandbar.model.impact.report_on", lambda *_: None)
-        patch.setattr("sandbar.model.preflight.report_on", lambda *_: None)
         db.update("zorp/Boot", {"dt/validator": '"db/doc" in this'})
 
 

@@ -192,7 +192,7 @@ def creations(ids: dict[str, int]) -> Iterator[Row]:
 
 
 def other_ways() -> Iterator[Row]:
-    """The same slots by the tool of the class, in a transaction, and in a trial."""
+    """The same slots by the tool of the class, in a transaction, and validated only."""
     tool = "sandbar.class.crm.Person"
     yield Row(tool, {"name": "B"}, "did you mean person/name?", {"person/name": "B"})
     for op, key in (

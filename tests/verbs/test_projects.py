@@ -11,10 +11,11 @@ import msgspec
 import pytest
 
 import sandbar
-from sandbar.access import Caller
+from sandbar.access import Caller, local_caller
 from sandbar.access.rights import rights_of_role
 from sandbar.errors import Problem
 from sandbar.verbs import EXPORT_URI
+from sandbar.verbs import Call as VerbCall
 from tests.verbs.conftest import Call, refusal
 
 
@@ -131,6 +132,20 @@ def test_refusals(call: Call) -> None:
 
 def test_only_one_class(zorp: sandbar.Database) -> None:
     assert zorp.call("project.export", classes=["zorp/Boot"]).uri == EXPORT_URI + "zorp/Boot"
+
+
+def test_an_operator_who_has_signed_in_is_not_at_this_machine(
+    zorp: sandbar.Database, tmp_path: Path
+) -> None:
+    """Nor is who speaks for whoever has opened the file, such as an agent over standard input."""
+    signed_in = Caller("service/root", "admin", zorp.workspace_name, is_operator=True)
+    for caller in (signed_in, local_caller(zorp.workspace_name)):
+        for surface in ("library", "cli", "stdio"):
+            call = VerbCall(caller, "project.export", {"to": str(tmp_path)}, surface=surface)
+            with pytest.raises(Problem) as refused:
+                zorp.perform(call)
+            assert refused.value.code == "project.no-folder"
+    assert list(tmp_path.rglob("*.json")) == []
 
 
 def test_a_key_narrowed_to_classes_reads_and_writes_no_folders(

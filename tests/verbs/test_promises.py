@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 import sandbar
-from sandbar.verbs import base_catalogue, base_verbs, input_schema
+from sandbar.verbs import base_catalogue, base_verbs
 from tests.verbs.conftest import Call, refusal
 from tests.verbs.placeholders import filled
 
@@ -51,7 +51,7 @@ def described(verb: str, argument: str) -> str:
     """The description of an argument."""
     found = base_catalogue().find(verb)
     assert found is not None
-    return str(input_schema(found)["properties"][argument]["description"])
+    return str(found.takes["properties"][argument]["description"])
 
 
 FILTERS: list[tuple[str, dict[str, Any], list[str]]] = [
@@ -133,7 +133,7 @@ def test_who_may_define_what(shops: Call) -> None:
 
 @pytest.mark.parametrize("verb", base_verbs(), ids=lambda verb: verb.name)
 def test_every_limit_says_its_bounds(call: Call, verb: Any) -> None:
-    limit = input_schema(verb)["properties"].get("limit")
+    limit = verb.takes["properties"].get("limit")
     if limit is not None:
         bounds = f"{limit['minimum']} to {limit['maximum']}"
         assert limit["description"] == f"per page, {bounds}"

@@ -17,9 +17,6 @@ from sandbar.verbs import (
     Content,
     Verb,
     base_catalogue,
-    class_arguments,
-    input_schema,
-    output_schema,
 )
 from sandbar.verbs.answers import Answer
 from sandbar.verbs.catalogue import DESCRIPTION_MAX
@@ -149,7 +146,7 @@ def _keys(schema: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
 def test_inputs_are_what_every_client_accepts(verb: Verb) -> None:
-    schema = input_schema(verb)
+    schema = verb.takes
     jsonschema.Draft202012Validator.check_schema(schema)
     assert offences(schema) == []
     assert TOOL_NAME.fullmatch(verb.portable)
@@ -159,7 +156,7 @@ def test_inputs_are_what_every_client_accepts(verb: Verb) -> None:
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
 def test_outputs_are_plain_objects(verb: Verb) -> None:
-    schema = output_schema(verb)
+    schema = verb.gives
     assert schema is not None
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["type"] == "object"
@@ -218,12 +215,12 @@ def test_annotations_fit_what_verbs_do() -> None:
 
 def test_every_write_takes_a_reason_and_a_key_and_every_list_is_paged() -> None:
     for verb in VERBS:
-        keys = input_schema(verb)["properties"].keys()
+        keys = verb.takes["properties"].keys()
         is_reasoned = verb.access != "read" and verb.name not in REASONLESS
         assert ("reason" in keys) == is_reasoned, verb.name
         is_keyed = (verb.access == "write" and verb.name not in KEYLESS) or verb.name in KEYED
         assert ("idempotency-key" in keys) == is_keyed, verb.name
-        answers = output_schema(verb)
+        answers = verb.gives
         assert answers is not None
         assert ("cursor" in keys) == ("cursor" in answers["properties"]), verb.name
 
@@ -231,7 +228,7 @@ def test_every_write_takes_a_reason_and_a_key_and_every_list_is_paged() -> None:
 def told_of(verb: str, argument: str) -> str:
     """What a model is told of an argument."""
     found = next(one for one in VERBS if one.name == verb)
-    return str(input_schema(found)["properties"][argument]["description"])
+    return str(found.takes["properties"][argument]["description"])
 
 
 def test_a_model_is_told_of_all_that_it_may_write() -> None:
@@ -246,7 +243,7 @@ def test_a_model_is_told_of_all_that_it_may_write() -> None:
     rules = {"dt/one-of", "dt/pattern", "dt/min", "dt/max", "dt/default", "dt/required?"}
     assert rules <= set(re.findall(r"[a-z]+/[a-z?-]+", told_of("schema.define", "properties")))
     (define,) = (verb for verb in VERBS if verb.name == "workflow.define")
-    states = input_schema(define)["properties"]["spec"]["properties"]["states"]
+    states = define.takes["properties"]["spec"]["properties"]["states"]
     told = states["description"]
     assert "after: {seconds, transition}" in told
     assert "input: {message, schema, accept, decline" in told
@@ -260,7 +257,7 @@ def test_the_list_is_small() -> None:
             "name": verb.portable,
             "title": verb.title,
             "description": verb.description,
-            "inputSchema": input_schema(verb),
+            "inputSchema": verb.takes,
             "annotations": {"readOnlyHint": True, "openWorldHint": False},
         }
         for verb in listed
@@ -297,7 +294,7 @@ def verb_with(**more: Any) -> Verb:
 
 def test_every_kind_of_argument_has_a_schema() -> None:
     verb = verb_with()
-    assert input_schema(verb) == {
+    assert verb.takes == {
         "type": "object",
         "properties": {
             "needed": {"type": "string", "description": "text"},
@@ -310,20 +307,20 @@ def test_every_kind_of_argument_has_a_schema() -> None:
         },
         "required": ["needed"],
     }
-    assert class_arguments(verb) == ["cls"]
-    assert output_schema(verb) is None
+    assert verb.class_arguments == ["cls"]
+    assert verb.gives is None
 
 
 def test_the_class_of_create_is_marked_for_the_surface() -> None:
-    marked = {verb.name: class_arguments(verb) for verb in VERBS if class_arguments(verb)}
+    marked = {verb.name: verb.class_arguments for verb in VERBS if verb.class_arguments}
     assert marked == {"entity.create": ["class"]}
 
 
 def test_a_verb_may_bring_its_own_schema_and_nobody_can_spoil_it() -> None:
     own = {"type": "object", "properties": {"x": {"type": "string"}}}
     verb = verb_with(input_schema=own)
-    input_schema(verb)["properties"].clear()
-    assert input_schema(verb) == own
+    verb.takes["properties"].clear()
+    assert verb.takes == own
 
 
 class Branch(Answer, frozen=True, kw_only=True):
@@ -335,7 +332,7 @@ class Branch(Answer, frozen=True, kw_only=True):
 
 def test_a_type_that_contains_itself_ends_where_it_begins_again() -> None:
     verb = msgspec.structs.replace(VERBS[0], result=Branch)
-    answers = output_schema(verb)
+    answers = verb.gives
     assert answers is not None
     inner = answers["properties"]["branches"]["items"]
     assert inner == {"type": "object"}

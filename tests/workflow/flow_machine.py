@@ -19,6 +19,7 @@ from hypothesis.stateful import (
 )
 
 from sandbar import clock
+from sandbar.access import Authority
 from sandbar.errors import Problem
 from sandbar.patience import Patience
 from sandbar.workflow import Reply, Worker, Workflows
@@ -73,7 +74,8 @@ class Driven(RuleBasedStateMachine):
         """A server that knows nothing but what is in the database."""
         self.db = self.place.open()
         known = handlers(self.script)
-        self.workflows = Workflows(self.db.workspace, lambda: known)
+        authority = Authority(self.db.workspace, "main")
+        self.workflows = Workflows(self.db.workspace, lambda: known, authority)
         self.worker = Worker(self.db._store.jobs, lambda name: self.workflows, lease_s=LEASE_S)
 
     def teardown(self) -> None:

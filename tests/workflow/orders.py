@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import sandbar
-from sandbar.access import Caller, Role, effects_guard
+from sandbar.access import Authority, Caller, Role
 from sandbar.errors import Problem
 from sandbar.workflow import (
     Activity,
@@ -105,6 +105,10 @@ def without(spec: Spec, *names: str) -> Spec:
     return spec
 
 
+# What is kept of a writer who has no account: as of those who have the database, but for the role.
+WRITER = {"account": None, "role": "writer", "key": None, "via": "local"}
+
+
 def begin(db: sandbar.Database, spec: Spec, subject: Any = None, **data: Any) -> int:
     """Define a workflow and start a process of it; returns its number."""
     db.workflows.define(spec, principal="ann")
@@ -140,8 +144,8 @@ def with_code(
 ) -> sandbar.Database:
     """The same database, with code as a pack would bring it."""
     handlers = Handlers(activities or {}, effects or {})
-    guard = effects_guard(db.workspace_name)
-    db._workflows = Workflows(db.workspace, lambda: handlers, guard, db._family.wake_worker)
+    authority = Authority(db.workspace, db.workspace_name)
+    db._workflows = Workflows(db.workspace, lambda: handlers, authority, db._family.wake_worker)
     return db
 
 

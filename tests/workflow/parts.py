@@ -51,7 +51,6 @@ def break_rule(db: sandbar.Database, cls: str, validator: str) -> None:
     """Give a class a rule past the checks that would refuse it for the sake of its instances."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sandbar.model.impact.report_on", lambda *_: None)
-        patch.setattr("sandbar.model.preflight.report_on", lambda *_: None)
         db.update(cls, {"dt/validator": validator})
 
 

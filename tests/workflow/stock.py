@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import sandbar
+from sandbar.access import Authority
 from sandbar.errors import Problem
 from sandbar.model import Update
 from sandbar.workflow import Handlers, Happening, Workflows
@@ -44,7 +45,7 @@ def _take(happening: Happening) -> None:
 def open_workflows(db: sandbar.Database) -> Workflows:
     """The workflows of a database, with the code that they call."""
     known = Handlers(effects={"shop/take": _take})
-    return Workflows(db.workspace, lambda: known)
+    return Workflows(db.workspace, lambda: known, Authority(db.workspace, db.workspace_name))
 
 
 def prepare(db: sandbar.Database, stock: int) -> int:

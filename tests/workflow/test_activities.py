@@ -13,6 +13,7 @@ from sandbar.errors import Interrupted
 from sandbar.workflow import Outcome, Running, worker
 from tests.model.conftest import Place
 from tests.workflow.orders import (
+    WRITER,
     begin,
     ended,
     move,
@@ -138,14 +139,24 @@ def test_a_refused_transaction_leaves_the_checkpoint(db: sandbar.Database) -> No
     assert (found, numbers(db)) == ([{"at": 1}], [])
 
 
-def test_an_activity_writes_what_a_writer_may(lite: sandbar.Database) -> None:
+@pytest.mark.parametrize("who", ["starter", "definer", "neither"])
+def test_an_activity_writes_what_its_starter_and_its_definer_may(
+    lite: sandbar.Database, who: str
+) -> None:
     def work(job: Running) -> Outcome:
         job.transact([{"op": "update", "entity": "order/Order", "set": {"db/doc": "mine"}}])
         return Outcome("go")
 
-    view = ended(lite, working(lite, work))
-    assert view.kind == "failure"
-    assert (view.error or {})["code"] == "schema.admin-only"
+    with_code(lite, {"test/work": work})
+    spec = one_step("order/work", {"activity": "test/work"})
+    lite.workflows.define(spec, principal="ann", caller=WRITER if who == "definer" else None)
+    caller = WRITER if who == "starter" else None
+    id = lite.workflows.start("order/work", principal="bob", caller=caller).process_id
+    lite.start_worker()
+    view = ended(lite, id)
+    assert (view.kind, (view.error or {}).get("code")) == (
+        ("success", None) if who == "neither" else ("failure", "schema.admin-only")
+    )
 
 
 # --- interrupted -----------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import sandbar
+from sandbar.access import Authority
 from sandbar.errors import Interrupted
 from sandbar.workflow import Handlers, Outcome, Running, Worker, Workflows
 
@@ -53,7 +54,8 @@ class House:
         )
         names = {"main": self.db, "other": self.db.in_workspace("other")}
         self.workflows = {
-            name: Workflows(db.workspace, lambda: handlers) for name, db in names.items()
+            name: Workflows(db.workspace, lambda: handlers, Authority(db.workspace, name))
+            for name, db in names.items()
         }
         self.worker = Worker(
             self.db._store.jobs, lambda name: self.workflows[name], threads=THREADS

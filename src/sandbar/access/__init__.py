@@ -9,10 +9,9 @@ from sandbar.access.accounts import (
     set_role,
 )
 from sandbar.access.admission import MINTED_PACE
-from sandbar.access.again import caller_again, remembered
+from sandbar.access.again import Authority, caller_again, remembered
 from sandbar.access.callers import Access, Caller, Limit, Role, Via, local_caller
 from sandbar.access.guard import (
-    effects_guard,
     refuse_others_workflow,
     refuse_reserved_workflow,
 )
@@ -20,7 +19,7 @@ from sandbar.access.guarded import Guarded
 from sandbar.access.keyring import Minted, list_keys, mint, revoke_key, rotate
 from sandbar.access.keys import KEY_PREFIX
 from sandbar.access.leads import add_leads, give_leads, lead_to
-from sandbar.access.metamodel import install_access
+from sandbar.access.metamodel import access_definitions, install_access
 from sandbar.access.narrowing import Key, narrowing_fields, words_of
 from sandbar.access.principals import find_owner, short_name
 from sandbar.access.processes import HouseGuard, kept_classes
@@ -50,6 +49,7 @@ __all__ = [
     "MINTED_PACE",
     "Access",
     "Account",
+    "Authority",
     "Caller",
     "Grant",
     "Guarded",
@@ -65,6 +65,7 @@ __all__ = [
     "User",
     "Via",
     "WorkspaceView",
+    "access_definitions",
     "add_account",
     "add_leads",
     "add_user",
@@ -73,7 +74,6 @@ __all__ = [
     "check_deletable",
     "create_workspace",
     "delete_workspace",
-    "effects_guard",
     "entity_count",
     "find_owner",
     "give_leads",

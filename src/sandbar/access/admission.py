@@ -53,18 +53,21 @@ def admit(
     via: Via,
     *,
     is_own: bool = False,
+    may_be_suspended: bool = False,
+    may_key_have_ended: bool = False,
 ) -> Admitted:
     """Who holds the key: a key that was minted for somebody, or an account with a key of its own.
 
-    `is_own`: the workspace is the server's own, whose admins see to the others.
+    `is_own`: the workspace is the server's own, whose admins see to the others. What goes on by
+    itself goes on in a suspended workspace, and a key that has ended narrows what was done with it.
     """
     key = holder if is_key(workspace, holder) else None
-    if key is not None:
+    if key is not None and not may_key_have_ended:
         _refuse_ended_key(key)
     account = holder if key is None else _owner(workspace, key)
     _refuse_ended_account(workspace, account)
     state = _workspace_entity(workspace)
-    if state is not None and state.get(SUSPENDED) is True:
+    if state is not None and state.get(SUSPENDED) is True and not may_be_suspended:
         raise Forbidden(
             "workspace.suspended",
             "this workspace is suspended",
@@ -96,7 +99,7 @@ def admit(
         role,
         workspace_name,
         account.entity_id,
-        _earlier(account, key),
+        _earlier(account, None if may_key_have_ended else key),
         None if key is None else key.entity_id,
         None if key is None else str(key.get(KEY_NAME)),
         via,

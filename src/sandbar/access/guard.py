@@ -12,13 +12,11 @@ from collections.abc import Iterable
 
 from sandbar.access.callers import Caller
 from sandbar.access.metamodel import NAMESPACE
-from sandbar.access.processes import HouseGuard
 from sandbar.access.protected import is_protected, refuse_protected
-from sandbar.access.rights import rights_of_role
 from sandbar.access.scope import Reach, is_within, reach_of, refuse_outside
 from sandbar.errors import Forbidden
 from sandbar.keywords import RESERVED, namespace
-from sandbar.model import Guard, Introspection, Touched
+from sandbar.model import Introspection, Touched
 
 # The record of a pack switches on its code and instructs every agent; a prompt is obeyed by those
 # who choose it.
@@ -119,7 +117,8 @@ def _speaks(kinds: Iterable[str]) -> str | None:
 def refuse_reserved_workflow(caller: Caller, name: str) -> None:
     """Names of the house are given by admins and packs only, to workflows as to all else.
 
-    Effects write what any writer may write, so only such as may all of that define them.
+    Effects write what those may who define them, and that has to be anything: who is limited to
+    some classes could not tell others which effects will be refused.
     """
     if caller.may("admin"):
         return
@@ -149,12 +148,3 @@ def _admins_only(message: str) -> Forbidden:
         message,
         hint="choose a name of your own, or ask an admin",
     )
-
-
-def effects_guard(workspace: str) -> Guard:
-    """What the effects of transitions and activities may change: what a writer may."""
-    del workspace
-    return _EFFECTS
-
-
-_EFFECTS = HouseGuard(RightsGuard(reach_of(rights_of_role("writer"), "entity", "entity")))

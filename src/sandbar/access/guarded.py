@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
 from sandbar.access.callers import Access, Caller
 from sandbar.access.guard import RightsGuard, refuse_writing, speaking_classes
-from sandbar.access.handing_out import GuardedKeys
+from sandbar.access.handing_out import GuardedAccounts, GuardedKeys
 from sandbar.access.metamodel import install_access
 from sandbar.access.principals import is_known_name
 from sandbar.access.processes import HouseGuard, refuse_purge
 from sandbar.access.protected import protected_classes
 from sandbar.access.rights import rights_of_role
-from sandbar.access.scope import classes_within, is_within, reach_of
+from sandbar.access.scope import Reach, classes_within, is_within, reach_of
 from sandbar.access.sight import Sight
 from sandbar.errors import Forbidden, Incorrect, NotFound
+from sandbar.findings import data_of, finding_of
 from sandbar.model import (
+    Answer,
+    Askable,
     Entity,
     Former,
     HistoryEntry,
@@ -24,8 +27,11 @@ from sandbar.model import (
     Judged,
     Moment,
     Page,
+    Preview,
     Purged,
     PurgeMode,
+    Question,
+    Search,
     SearchPage,
     SlotChange,
     TransactionEntry,
@@ -37,23 +43,31 @@ from sandbar.model import (
 T = TypeVar("T")
 
 
-class _Abandoned(Exception):
-    """Ends a transaction that was only tried."""
-
-
-class Guarded:
+class Guarded(Askable):
     """The calls of a workspace, each checked against what the caller may see and do."""
 
     def __init__(
-        self, workspace: Workspace, caller: Caller, group: str = "entity", verb: str | None = None
+        self,
+        workspace: Workspace,
+        caller: Caller,
+        group: str = "entity",
+        verb: str | None = None,
+        bounds: Iterable[Reach] = (),
     ) -> None:
-        """For a verb of a group; without a verb, for a door that shows entities by itself."""
+        """For a verb of a group; without a verb, for a door that shows entities by itself.
+
+        `bounds`: how far others reach who must be allowed to do all this, too.
+        """
         self._workspace = workspace
         self.number = workspace.number
         self.caller = caller
-        self._reach = reach_of(caller.rights, group, verb or group)
+        self.door = (group, verb or group)
+        self._reach = reach_of(caller.rights, *self.door)
+        is_full = caller.may("admin")
+        for bound in bounds:
+            self._reach, is_full = self._reach.within(bound), False
         # An admin of everything is kept from nothing; whoever is limited in any way is none.
-        self._guard = None if caller.may("admin") else RightsGuard(self._reach)
+        self._guard = None if is_full else RightsGuard(self._reach)
         self._write_guard = HouseGuard(self._guard)
         self._sight = Sight(workspace, self._reach, is_full=self._guard is None)
 
@@ -82,49 +96,19 @@ class Guarded:
         id = self.caller.account_id
         return None if id is None else self._workspace.get(id)
 
-    def query(
-        self,
-        class_: Any,
-        where: Any = None,
-        *,
-        order_by: str | None = None,
-        fields: Sequence[str] | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-        as_of: Moment | None = None,
-        hidden: Collection[str] = (),
-    ) -> Page:
-        """One page of the instances of a class that satisfy a filter, `hidden` classes left out."""
+    def ask(self, question: Question) -> Page:
+        """One page of the instances of a class that satisfy a filter, as far as they are shown."""
+        order_by, fields = question.order_by, question.fields
         named = [order_by.removeprefix("-")] if isinstance(order_by, str) else []
         named += fields if isinstance(fields, list | tuple | set | frozenset) else ()
-        self._sight.admit_filter(where, named, as_of)
-        hidden = self._sight.left_out(class_, hidden, as_of)
-        return self._workspace.query(
-            class_,
-            where,
-            order_by=order_by,
-            fields=fields,
-            limit=limit,
-            cursor=cursor,
-            as_of=as_of,
-            hidden=hidden,
-        )
+        self._sight.admit_filter(question.where, named, question.as_of)
+        hidden = self._sight.left_out(question.class_, question.hidden, question.as_of)
+        return self._workspace.ask(question._replace(hidden=hidden))
 
-    def search(
-        self,
-        query: str,
-        *,
-        class_: Any = None,
-        limit: int = 20,
-        cursor: str | None = None,
-        as_of: Moment | None = None,
-        hidden: Collection[str] = (),
-    ) -> SearchPage:
-        """One page of what is found by words or a question, `hidden` classes left out."""
-        hidden = self._sight.left_out(class_, hidden)
-        return self._workspace.search(
-            query, class_=class_, limit=limit, cursor=cursor, as_of=as_of, hidden_classes=hidden
-        )
+    def look_for(self, search: Search) -> SearchPage:
+        """One page of what is found by words or a question, as far as it is shown."""
+        hidden = self._sight.left_out(search.class_, search.hidden)
+        return self._workspace.look_for(search._replace(hidden=hidden))
 
     def history(self, entity: Any, *, after: int = 0, limit: int = 1000) -> list[HistoryEntry]:
         """What happened to an entity, oldest first."""
@@ -150,19 +134,10 @@ class Guarded:
         self._require("write")
         return self._workspace.run(work, principal=self.caller.principal, reason=reason)
 
-    def foreseen(self, work: Callable[[], T]) -> T:
-        """What `work` answers inside of a transaction of which nothing stays."""
-        answers: list[T] = []
-
-        def body() -> None:
-            answers.append(work())
-            raise _Abandoned
-
-        try:
-            self.run(body)
-        except _Abandoned:
-            pass
-        return answers[-1]
+    def preview(self) -> Preview:
+        """What writes of the caller would do: it takes the right to make them."""
+        self._require("write")
+        return self._workspace.preview(guard=self._write_guard, admit=self._sight.admit_operations)
 
     def transact(
         self,
@@ -175,6 +150,24 @@ class Guarded:
         self._require("write")
         self._sight.admit_operations(operations)
         return self._workspace.transact(
+            operations,
+            principal=self.caller.principal,
+            reason=reason,
+            idempotency_key=idempotency_key,
+            guard=self._write_guard,
+        )
+
+    def submit(
+        self,
+        operations: Sequence[Any],
+        *,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Answer[Written] | None:
+        """Queue a transaction, for who is called back; None if `transact` has to take its time."""
+        self._require("write")
+        self._sight.admit_operations(operations)
+        return self._workspace.submit(
             operations,
             principal=self.caller.principal,
             reason=reason,
@@ -229,29 +222,40 @@ class Guarded:
             guard=self._guard,
         )
 
-    def trial(self, operations: Sequence[Any]) -> list[dict[str, Any]]:
-        """What `transact` would find wrong with these operations; nothing is written."""
+    def validate(self, operations: Sequence[Any]) -> list[dict[str, Any]]:
+        """What `transact` would find wrong with these operations, by what the caller sees."""
         try:
             self._sight.admit_operations(operations)
         except Forbidden as problem:
             if problem.code != "entity.protected":
                 raise
-            return [{"code": problem.code, "message": problem.message, "hint": problem.hint}]
+            return data_of([finding_of(problem)])
         guard = self._guard
         if guard is not None and not self._reach.may_write:
             # A reader may ask what is wrong with data, too, if not about accounts.
             writers = reach_of(rights_of_role("writer"), "entity", "entity")
             scopes = self._sight.scopes
             guard = RightsGuard(writers._replace(read=scopes, write=scopes))
-        return self._workspace.trial(operations, guard=HouseGuard(guard))
+        return self._workspace.preview(guard=HouseGuard(guard)).findings(operations)
 
-    def instance_count(self, class_: Any) -> int:
+    def admit_subject(self, entity: Any) -> None:
+        """Refuse to begin a process, about an entity that is kept from the caller or not theirs."""
+        self._require("write")
+        if entity is not None:
+            class_ = self.get(entity).class_
+            kinds = [class_, *self._workspace.schema().ancestors(class_)]
+            self._write_guard.admit(frozenset(kinds))
+
+    def instance_count(self, class_: Any, *, hidden: Collection[str] = ()) -> int:
         """How many instances of a class the caller is shown, by the index alone."""
-        return self._workspace.validity.count(class_, hidden=self._sight.left_out(class_))
+        hidden = self._sight.left_out(class_, hidden)
+        return self._workspace.validity.count(class_, hidden=hidden)
 
-    def judged(self, class_: Any, walk: Walk | None, *, limit: int) -> Judged:
-        """Which of the next instances of a class are not valid today."""
-        hidden = self._sight.left_out(class_)
+    def judged(
+        self, class_: Any, walk: Walk | None, *, limit: int, hidden: Collection[str] = ()
+    ) -> Judged:
+        """Which of the next instances of a class are not valid today, `hidden` ones left out."""
+        hidden = self._sight.left_out(class_, hidden)
         return self._workspace.validity.page(class_, walk, limit=limit, hidden=hidden)
 
     def sees(self, class_: str) -> bool:
@@ -325,6 +329,12 @@ class Guarded:
         """The keys of the workspace."""
         self._require("admin")
         return GuardedKeys(self._workspace, self.caller)
+
+    @property
+    def accounts(self) -> GuardedAccounts:
+        """The accounts of the workspace."""
+        self._require("admin")
+        return GuardedAccounts(self._workspace, self.caller)
 
     def is_known_name(self, name: str) -> bool:
         """Whether a role or an account has exactly this name."""

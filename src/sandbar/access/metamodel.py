@@ -79,7 +79,7 @@ def install_access(workspace: Workspace) -> None:
 
     def work() -> None:
         workspace.budgets.use_reserve()  # a full workspace can be served, too
-        workspace.transact(_definition_operations(workspace.schema()), principal=_PRINCIPAL)
+        workspace.transact(access_definitions(workspace.schema()), principal=_PRINCIPAL)
         missing = [seed for seed in _definitions.entities if not _is_there(workspace, seed)]
         operations: list[Operation] = [Create(class_=s.class_, slots=s.slots) for s in missing]
         if _find(workspace, {OWNS: OWNED}) is None:
@@ -112,8 +112,11 @@ def _find(workspace: Workspace, entity: Any) -> Entity | None:
         return None
 
 
-def _definition_operations(schema: Introspection) -> list[Operation]:
-    """What is missing is made; of what is there, only what we say about it is set."""
+def access_definitions(schema: Introspection) -> list[Operation]:
+    """What brings the classes of access to what they are by now.
+
+    What is missing is made; of what is there, only what we say about it is set.
+    """
     operations: list[Operation] = []
     known = set(schema.properties())
     for ident, slots in _definitions.properties.items():

@@ -29,6 +29,11 @@ class Reach(NamedTuple):
     governs_packs: bool
     governs_schema: bool  # classes and properties that exist
 
+    def within(self, other: Reach) -> Reach:
+        """What both reach."""
+        flags = (mine and its for mine, its in zip(self[2:], other[2:], strict=True))
+        return Reach(self.read + other.read, self.write + other.write, *flags)
+
 
 @lru_cache(maxsize=4096)
 def reach_of(rights: Rights, group: str, name: str) -> Reach:

@@ -73,14 +73,19 @@ class Sight:
                 raise refuse_protected()
         self.admit_lookups(where)
 
-    def admit_operations(self, operations: Sequence[Any]) -> None:
-        """The same for all that operations name as classes, slots and new idents."""
+    def admit_operations(
+        self, operations: Sequence[Any], schema: Introspection | None = None
+    ) -> None:
+        """The same for all that operations name as classes, slots and new idents.
+
+        By the metamodel of now, or by the one that there would be.
+        """
         plain = [_plain(operation) for operation in operations]
         if self.keeps_access:
             for operation in plain:
                 if isinstance(operation, dict) and writes_protected(operation):
                     raise refuse_protected()
-        self.admit_lookups(plain)
+        self.admit_lookups(plain, schema)
 
     def admit_found(self, found: Entity, named: Any) -> None:
         """Refuse what was found by a name, if it is kept from the caller."""
@@ -111,12 +116,12 @@ class Sight:
             return True
         return found.class_ in classes_within(self._workspace.schema_at_hand(), self.scopes)
 
-    def admit_lookups(self, given: Any) -> None:
+    def admit_lookups(self, given: Any, schema: Introspection | None = None) -> None:
         """The same for all that stand anywhere in a filter or in operations."""
         if self.scopes:
             if self.keeps_access and names_protected_slot(given):
                 raise refuse_protected()
-            slots = slots_within(self._workspace.schema(), self.scopes)
+            slots = slots_within(schema or self._workspace.schema(), self.scopes)
             if names_slot_outside(given, slots):
                 raise refuse_outside("an entity with such a slot")
 

@@ -1,8 +1,8 @@
-"""Signing in: from an Authorization header to a caller.
+"""Signing in: from a token to a caller, wherever a request may have carried it.
 
-    Bearer claude:super-secret-mcp-key     an account of the server's own workspace
-    Bearer sk-sand-<64 hex>                a minted key, wherever its account lives
-    Bearer claude:sk-sand-<64 hex>         the same, with the name it belongs to
+    claude:super-secret-mcp-key     an account of the server's own workspace
+    sk-sand-<64 hex>                a minted key, wherever its account lives
+    claude:sk-sand-<64 hex>         the same, with the name it belongs to
 
 Every call looks at the database, so a revocation counts from the next request on, whichever process
 made it; but while a workspace stands still, that look is one statement.
@@ -34,8 +34,6 @@ from sandbar.model import Entity, Standing, Workspace
 
 TOKEN_MAX = 600  # a name and a key, each of at most 255 characters
 _SEEN_MAX = 4096
-_SCHEME = "bearer"
-_BLANKS = " \t"  # what HTTP calls white space; others that Python would strip are part of a token
 _HINT = "send `Authorization: Bearer KEY`, or NAME:KEY; `sandbar key mint --name NAME` makes one"
 
 
@@ -95,21 +93,20 @@ class Houses:
         self._seen[case] = seen
 
 
-def sign_in(houses: Houses, authorization: str | None) -> Caller:
+def sign_in(houses: Houses, token: str | None) -> Caller:
     """Who is asking. May take tens of milliseconds: not for an event loop."""
-    return _sign_in(houses, authorization, at_once=False)
+    return _sign_in(houses, _shaped(token), at_once=False)
 
 
-def sign_in_at_once(houses: Houses, authorization: str | None) -> Caller | None:
+def sign_in_at_once(houses: Houses, token: str | None) -> Caller | None:
     """Who is asking, if that can be told in microseconds; None: ask `sign_in`, in a thread."""
     try:
-        return _sign_in(houses, authorization, at_once=True)
+        return _sign_in(houses, _shaped(token), at_once=True)
     except MustCheck:
         return None
 
 
-def _sign_in(houses: Houses, authorization: str | None, *, at_once: bool) -> Caller:
-    token = bearer_token(authorization)
+def _sign_in(houses: Houses, token: str, *, at_once: bool) -> Caller:
     case = houses.verdicts.digest(token)
     caller = houses.recall(case)
     if caller is not None:
@@ -126,15 +123,13 @@ def _sign_in(houses: Houses, authorization: str | None, *, at_once: bool) -> Cal
     return seen.admitted.caller
 
 
-def bearer_token(authorization: str | None) -> str:
-    """The token of a header: `<name>:<key>`, or a minted key."""
-    if authorization is None or not authorization.strip(_BLANKS):
+def _shaped(token: str | None) -> str:
+    """A token that could be right: `<name>:<key>`, or a minted key."""
+    if token is None:
         raise Unauthenticated("auth.missing", "Bearer token required", hint=_HINT)
-    scheme, _, token = authorization.strip(_BLANKS).partition(" ")
-    token = token.strip(_BLANKS)
     name, colon, key = token.removeprefix(":").partition(":")
     is_shaped = bool(name and key) if colon else token.startswith(MINTED_START)
-    if scheme.lower() != _SCHEME or len(token) > TOKEN_MAX or not is_shaped:
+    if len(token) > TOKEN_MAX or not is_shaped:
         raise Unauthenticated("auth.malformed", "Bearer token required", hint=_HINT)
     return token
 

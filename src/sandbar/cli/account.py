@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sandbar.cli.calling import existing, opened, settings_of
+from sandbar.cli.calling import call_verb, existing, opened, settings_of
 from sandbar.cli.limits import minted_pace
 from sandbar.cli.options import (
     BurstOption,
@@ -19,7 +19,6 @@ from sandbar.cli.options import (
 
 if TYPE_CHECKING:
     from sandbar.access import Account, User
-    from sandbar.database import Database
 
 account_app = typer.Typer(no_args_is_help=True, help="Accounts: who may sign in, and as what.")
 
@@ -59,7 +58,6 @@ def add(
     """
     from rich.console import Console
 
-    from sandbar.access import add_account, add_user
     from sandbar.cli.next_steps import of_same_database
 
     if person and api_key is not None:
@@ -68,22 +66,20 @@ def add(
         raise typer.BadParameter("--email goes with --person")
     settings = settings_of(database, workspace)
     console = Console(highlight=False, soft_wrap=True, markup=False)
-    with opened(settings) as db, db.recorded("account.add", surface="cli"):
-        if person:
-            user = add_user(
-                db.workspace, name, email=email, role=role, rate_limit=rate_limit, burst=burst
-            )
-        else:
-            made = add_account(
-                db.workspace,
-                name,
-                api_key,
-                role,
-                rate_limit=rate_limit,
-                burst=burst,
-                prefix=settings.key_prefix,
-            )
+    arguments = {
+        "name": name,
+        "api-key": api_key,
+        "person": person,
+        "email": email,
+        "role": role,
+        "rate-limit": rate_limit,
+        "burst": burst,
+        "prefix": settings.key_prefix,
+    }
+    with opened(settings) as db:
+        made = call_verb(db, "account.add", arguments)
     if person:
+        user = made
         console.print(f"{user.name} is known here as {role}. A key for them:")
         console.print(f"    sandbar key mint --name NAME --user {shlex.quote(user.name)}")
         return
@@ -108,26 +104,20 @@ def list_all(
     from rich.console import Console
     from rich.table import Table
 
-    from sandbar.access import list_accounts, list_users
-
-    with (
-        existing(settings_of(database, workspace)) as db,
-        db.recorded("account.list", surface="cli"),
-    ):
-        accounts = list_accounts(db.workspace)
-        users = list_users(db.workspace)
+    with existing(settings_of(database, workspace)) as db:
+        found = call_verb(db, "account.list", {})
     if as_json:
-        print(msgspec.json.encode({"programs": accounts, "people": users}).decode())
+        print(msgspec.json.encode(found).decode())
         return
     table = Table("name", "role", "active", "since", "until", box=None, pad_edge=False)
     table.header_style = "bold"
-    for one in accounts:
+    for one in found.programs:
         table.add_row(one.name, one.role or "none", *_life(one))
-    for user in users:
+    for user in found.people:
         role = ", ".join(user.roles) or "none"
         table.add_row(user.name, f"{role}, owner" if user.is_owner else role, *_life(user))
     Console(highlight=False, markup=False, soft_wrap=True).print(table)
-    if not accounts:
+    if not found.programs:
         Console(stderr=True, highlight=False).print("No programs yet: sandbar account add NAME")
 
 
@@ -146,30 +136,23 @@ def revoke_one(
     """Let an account, or one key, sign in no more; it counts from the next request on."""
     from rich.console import Console
 
-    from sandbar.access import revoke
-
-    with (
-        existing(settings_of(database, workspace)) as db,
-        db.recorded("account.revoke", surface="cli"),
-    ):
-        account = revoke(db.workspace, name)
-        advice = _way_back(db, account)
+    with existing(settings_of(database, workspace)) as db:
+        revoked = call_verb(db, "account.revoke", {"name": name})
+    account = revoked.account
     console = Console(highlight=False, markup=False, soft_wrap=True)
     if name.startswith("sk-"):
         console.print(f"This key of {account.name} counts no more.")
         return
     console.print(f"{account.name} signs in no more.")
-    if advice:
+    if revoked.is_owners:
+        advice = _way_back(account)
         Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(advice)
 
 
-def _way_back(db: Database, account: Account) -> str | None:
+def _way_back(account: Account) -> str:
     """What the owner of a workspace is told, whose keys are those that most commands mint."""
-    from sandbar.access import find_owner, short_name
+    from sandbar.access import short_name
 
-    owner = find_owner(db.workspace)
-    if owner is None or owner.entity_id != account.entity_id:
-        return None
     name = shlex.quote(short_name(account.name))
     return (
         f"{account.name} owns this workspace: none of their keys signs in, and no new one is"

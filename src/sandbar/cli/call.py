@@ -13,7 +13,7 @@ from sandbar.cli.options import ExistingDatabaseOption, WorkspaceOption
 if TYPE_CHECKING:
     from sandbar.database import Database
     from sandbar.settings import Settings
-    from sandbar.verbs.catalogue import Catalogue
+    from sandbar.verbs import Verb
 
 
 def call(
@@ -47,10 +47,10 @@ def call(
     given = _object(json)
     texts, values = _split(arguments or [])
     with existing(settings) as db:
-        catalogue = db.offer.catalogue
-        given |= {key: _read(catalogue, verb, key, text) for key, text in texts.items()}
-        answer = call_verb(db, verb, given | values)
-        advice = _left_to_others(db, settings, verb, answer)
+        found = db.catalogue.find(verb)
+        given |= {key: _read(found, key, text) for key, text in texts.items()}
+        answer = call_verb(db, verb, given | values, verb=found)
+        advice = _left_to_others(db, settings, found, answer)
     _print_answer(answer)
     if advice:
         print(advice, file=sys.stderr)
@@ -89,12 +89,11 @@ def _split(words: list[str]) -> tuple[dict[str, str], dict[str, Any]]:
     return texts, values
 
 
-def _read(catalogue: Catalogue, verb: str, key: str, text: str) -> Any:
+def _read(found: Verb | None, key: str, text: str) -> Any:
     """The text, or what it says as JSON where the verb takes no text."""
     import msgspec
 
-    found = catalogue.find(verb)
-    if found is None:
+    if found is None or found.reader is not None:  # the slots of a class say what they take
         return text
     ours = found.aliases.get(key, key)
     fields = msgspec.inspect.type_info(found.arguments)
@@ -123,7 +122,7 @@ def _takes_text(kind: Any) -> bool:
 def _print_answer(answer: Any) -> None:
     import msgspec
 
-    from sandbar.verbs.content import Content, NeedsInput, Verbatim
+    from sandbar.verbs import Content, NeedsInput, Verbatim
 
     is_asking = isinstance(answer, NeedsInput | Verbatim)
     is_error = is_asking
@@ -143,13 +142,14 @@ def _print_answer(answer: Any) -> None:
         raise typer.Exit(1)
 
 
-def _left_to_others(db: Database, settings: Settings, verb: str, answer: Any) -> str | None:
+def _left_to_others(
+    db: Database, settings: Settings, found: Verb | None, answer: Any
+) -> str | None:
     """Who goes on with a process that this command has set going; it does nothing more itself."""
     from sandbar.database import examine_database
-    from sandbar.verbs.tasks import Started
+    from sandbar.verbs import Started
     from sandbar.workflow import VALIDATION, ProcessView
 
-    found = db.offer.catalogue.find(verb)
     is_about_process = isinstance(answer, Started | ProcessView)
     if not is_about_process or found is None or found.access == "read" or answer.paused:
         return None

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sandbar.database import Database
     from sandbar.model import SchemaBounds
     from sandbar.settings import Settings
-    from sandbar.verbs import Channel
+    from sandbar.verbs import Channel, Verb
 
 
 def settings_of(database: str | None, workspace: str | None) -> Settings:
@@ -91,11 +91,15 @@ def workspaces_in(settings: Settings) -> tuple[str, ...] | None:
 
 
 def call_verb(
-    db: Database, verb: str, arguments: dict[str, Any], channel: Channel | None = None
+    db: Database,
+    name: str,
+    arguments: dict[str, Any],
+    channel: Channel | None = None,
+    verb: Verb | None = None,
 ) -> Any:
     """Through the turnstile, as at every other door: so that the audit has it."""
     from sandbar.access import local_caller
     from sandbar.verbs import Call
 
     caller = local_caller(db.workspace_name, is_at_machine=True)
-    return db.perform(Call(caller, verb, arguments, surface="cli", channel=channel))
+    return db.perform(Call(caller, name, arguments, verb, surface="cli", channel=channel))

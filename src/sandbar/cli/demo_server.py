@@ -110,7 +110,7 @@ def _signs_in(database: Database, token: str) -> bool:
 
     houses = Houses(lambda name: database.in_workspace(name).workspace, database.workspace_name)
     try:
-        sign_in(houses, f"Bearer {token}")
+        sign_in(houses, token)
     except (Forbidden, Unauthenticated):
         return False
     return True

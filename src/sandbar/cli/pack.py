@@ -11,9 +11,6 @@ from sandbar.cli.counts import counted
 from sandbar.cli.options import DatabaseOption, ExistingDatabaseOption, WorkspaceOption
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from sandbar.database import Database
     from sandbar.packs import PackReport
     from sandbar.settings import Settings
 
@@ -65,15 +62,13 @@ def add_packs(
     workspace: WorkspaceOption = None,
 ) -> None:
     """Load packs into a workspace; what is already there stays as it is."""
-    from rich.console import Console
+    from sandbar.cli.calling import call_verb, opened, settings_of
+    from sandbar.cli.showing import Showing
 
-    from sandbar.cli.calling import opened, settings_of
-
-    busy = Console(stderr=True, highlight=False, markup=False)
     with opened(settings_of(database, workspace)) as db:
         for pack in packs:
-            with db.recorded("pack.add", surface="cli"):
-                report = _load(db, pack, busy)
+            with Showing(f"loading {pack}") as showing:
+                report = call_verb(db, "pack.add", {"pack": pack}, showing)
             print(f"{report.name}: {_done(report)}")
 
 
@@ -91,12 +86,3 @@ def _done(report: PackReport) -> str:
     if report.is_new:
         return f"{all_of_it} added" if all_of_it else "added; it brings no data"
     return f"brought up to date, {report.changed} new or changed of {all_of_it}"
-
-
-def _load(db: Database, pack: str, busy: Console) -> PackReport:
-    """Load one pack behind a bar, if anybody looks."""
-    from rich.progress import Progress
-
-    with Progress(console=busy, transient=True, disable=not busy.is_terminal) as bar:
-        task = bar.add_task(f"loading {pack}", total=None)
-        return db.load_pack(pack, progress=lambda n, of: bar.update(task, completed=n, total=of))

@@ -62,14 +62,10 @@ def run_server(settings: Settings, greeting: Greeting) -> None:
                 Path(settings.projects), settings.workspace, database.workspace.number
             )
             log.info("folder for projects", folder=str(home))
-        app = make_app(
-            database,
-            public_url=settings.public_url,
-            allowed_hosts=settings.allowed_hosts,
-            tools=settings.tools,
-        )
+        app = make_app(database, settings)
 
         class Served(Connection):
+            say = staticmethod(app.usual.say)
             capacity = Capacity(_connections_max(), Proxies(settings.trusted_proxies))
 
         host, port = listening.getsockname()[:2]

@@ -31,4 +31,4 @@ def stdio(
         db.allow_projects(settings.projects)
         if settings.projects is not None:
             project_home(Path(settings.projects), settings.workspace, db.workspace.number)
-        serve_stdio(db, settings.tools)
+        serve_stdio(db, settings)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sandbar.access import WorkspaceView
     from sandbar.database import Database
     from sandbar.settings import Settings
-    from sandbar.verbs.base.workspaces import UsageAnswer
+    from sandbar.verbs import UsageAnswer
 
 workspace_app = typer.Typer(
     no_args_is_help=True, help="Workspaces: each has its own classes, data, people and keys."
@@ -150,14 +150,11 @@ def limit_one(
 
     Such as: sandbar workspace limit shop entities=100000 stored-bytes=2GiB
     """
-    from sandbar.access import budgets_of, local_caller
     from sandbar.model import read_limits
 
-    changes = read_limits(limits)
+    read_limits(limits)  # a mistake is told before anything is opened
     with _seated(settings_of(database, None), None) as db:
-        with db.recorded("workspace.limit", surface="cli"):
-            caller = local_caller(db.workspace_name)
-            budgets_of(db.neighbours, caller, name).set_limits(changes)
+        call_verb(db, "workspace.limit", {"name": name, "limits": limits})
         found = call_verb(db, "workspace.usage", {"name": name})
     _show_usage(found)
 

@@ -22,7 +22,7 @@ from sandbar.audit import verify
 from sandbar.database.opening import address_of, is_postgres, open_store
 from sandbar.errors import Conflict, Fault, Incorrect, Problem, Unavailable
 from sandbar.model import Workspace
-from sandbar.store.api import Store
+from sandbar.store import Store
 from sandbar.store.archive import TABLES, Destination, Origin, Runs, WorkspaceRow
 from sandbar.store.archive_file import (
     FORMAT,
@@ -34,10 +34,10 @@ from sandbar.store.archive_file import (
     read_header,
 )
 from sandbar.store.files import put_in_place, put_over, remove
-from sandbar.store.postgres.archive import filling as filling_postgres
-from sandbar.store.postgres.archive import reading as reading_postgres
-from sandbar.store.sqlite.archive import filling as filling_sqlite
-from sandbar.store.sqlite.archive import reading as reading_sqlite
+from sandbar.store.postgres import filling as filling_postgres
+from sandbar.store.postgres import reading as reading_postgres
+from sandbar.store.sqlite import filling as filling_sqlite
+from sandbar.store.sqlite import reading as reading_sqlite
 
 PART = ".part"  # what a backup is called until it is whole
 _LOOK_S = 0.1

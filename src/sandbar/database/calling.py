@@ -9,6 +9,7 @@ import msgspec
 
 from sandbar.access import caller_again
 from sandbar.errors import Interrupted, Problem
+from sandbar.model import Workspace
 from sandbar.verbs import Call, Content, nobody_to_ask
 from sandbar.workflow import (
     CALL,
@@ -44,13 +45,15 @@ class Background:
         raise nobody_to_ask()
 
 
-def call_activity(workspace_name: str, perform: Callable[[Call], Any]) -> Activity:
+def call_activity(
+    workspace: Workspace, workspace_name: str, perform: Callable[[Call], Any]
+) -> Activity:
     """What makes the call, in the name of whoever asked for it and with the rights of now."""
 
     def run(job: Running) -> Outcome:
         if job.process.workflow != CALL:
             raise internal_workflow(CALL)
-        caller = caller_again(job.workspace, workspace_name, job.process.started_by, job.caller)
+        caller = caller_again(workspace, workspace_name, job.process.started_by, job.caller)
         verb, arguments = job.data["verb"], dict(job.data.get("arguments") or {})
         # A verb that is made again after a crash finds what it did the first time.
         key = f"task-{job.process.process_id}.{job.process.run}"

@@ -16,9 +16,10 @@ from sandbar.database.offers import Offer, WorkspaceCatalogue
 from sandbar.errors import Incorrect, Problem, Unavailable
 from sandbar.faults import log_fault
 from sandbar.model import Workspace
+from sandbar.packs import PackReport, Progress
 from sandbar.patience import limit
 from sandbar.projects import Source
-from sandbar.verbs import AS_ZIP, Call, Permission, Started, Tasks, dispatch
+from sandbar.verbs import AS_ZIP, Begun, Call, Permission, Started, Tasks, dispatch, explain
 from sandbar.workflow import Workflows
 
 _TASKS = Permission("task", "task.get", "read")
@@ -51,6 +52,10 @@ class Calls(ABC):
     @abstractmethod
     def guarded(self, caller: Caller, permission: Permission | None = None) -> Guarded:
         """The workspace as this caller may see and change it, under a permission or without."""
+
+    @abstractmethod
+    def load_pack(self, pack: str | Path, *, progress: Progress | None = None) -> PackReport:
+        """Load a pack into the workspace."""
 
     @property
     def journal(self) -> Journal:
@@ -112,6 +117,19 @@ class Calls(ABC):
             raise
         finally:
             self._settle(note)
+
+    def begin(self, call: Call) -> Begun | None:
+        """Begin a point write on an event loop; None: it may take a while, so `perform` it.
+
+        The door brings the verb and the note, and has what goes wrong `explained`.
+        """
+        assert call.note is not None, "nobody else would settle it"
+        begun: Begun | None = dispatch(self, call, call.note, is_on_loop=True)
+        return begun
+
+    def explained(self, call: Call, error: BaseException) -> Problem:
+        """What to raise for what went wrong with it; may take a while."""
+        return explain(self, call, error)
 
     def exported(self, caller: Caller, cls: str | None, note: Note | None = None) -> bytes:
         """The zip that `project.export` names, of all or of one class, as a caller sees it."""

@@ -12,7 +12,7 @@ from sandbar.errors import Problem
 from sandbar.faults import log_fault
 from sandbar.model import Workspace
 from sandbar.patience import Patience, limited
-from sandbar.store.api import Duty, Store
+from sandbar.store import Duty, Store
 
 LOOK_EVERY_S = 5.0
 

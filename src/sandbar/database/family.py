@@ -14,7 +14,7 @@ from sandbar.database.neighbours import Neighbourhood
 from sandbar.errors import NotFound, Problem, Unavailable
 from sandbar.model import JobQueue, Workspace
 from sandbar.notify import StoreHub
-from sandbar.store.api import Store
+from sandbar.store import Store
 from sandbar.workflow import Worker, Workflows
 
 M = TypeVar("M")

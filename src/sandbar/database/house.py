@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sandbar.access import Caller, Guarded, HouseGuard, effects_guard, give_leads, local_caller
+from sandbar.access import Authority, Caller, Guarded, HouseGuard, give_leads, local_caller
 from sandbar.database.calling import call_activity
 from sandbar.database.calls import Calls
 from sandbar.database.family import Family
@@ -33,7 +33,7 @@ from sandbar.model import (
 )
 from sandbar.notify import StoreHub
 from sandbar.packs import PackReport, Progress, load_pack
-from sandbar.store.api import Store
+from sandbar.store import Store
 from sandbar.verbs import Permission
 from sandbar.workflow import CALL, Workflows
 
@@ -58,7 +58,7 @@ class Database(Calls):
         self._principal = principal
         self._offer: Offer | None = None
         self._workflows: Workflows | None = None
-        self._activities = {CALL: call_activity(name, self.perform)}
+        self._activities = {CALL: call_activity(workspace, name, self.perform)}
         self._family: Family[Database] = (
             Family(store, name, workspace) if family is None else family
         )
@@ -124,7 +124,7 @@ class Database(Calls):
             self._workflows = Workflows(
                 self._workspace,
                 lambda: self.offer.handlers,
-                effects_guard(self.workspace_name),
+                Authority(self._workspace, self.workspace_name),
                 self._family.wake_worker,
             )
         return self._workflows

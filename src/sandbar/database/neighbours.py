@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sandbar.model import Workspace
-from sandbar.store.api import Store
+from sandbar.store import Store
 
 
 class Neighbourhood:

@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from sandbar.database.house import Database
 from sandbar.errors import Incorrect
 from sandbar.model import BOUNDS, Limits, SchemaBounds, Workspace, usual_limits
-from sandbar.store.api import Store
-from sandbar.store.examined import Examination
-from sandbar.store.postgres.examine import examine as examine_postgres
-from sandbar.store.postgres.install import install
-from sandbar.store.postgres.store import PostgresStore
-from sandbar.store.sqlite.examine import examine as examine_sqlite
-from sandbar.store.sqlite.store import SqliteStore
+from sandbar.store import Examination, Store
+from sandbar.store.postgres import PostgresStore, prepare
+from sandbar.store.postgres import examine as examine_postgres
+from sandbar.store.sqlite import SqliteStore
+from sandbar.store.sqlite import examine as examine_sqlite
 
 _POSTGRES_PREFIXES = ("postgresql://", "postgres://")
 
@@ -79,7 +77,7 @@ def address_of(given: object) -> str:
 
 def prepare_postgres(admin_url: str, *, role: str, password: str | None = None) -> str:
     """Make or update the tables of a PostgreSQL database; returns the URL to open it with."""
-    return install(admin_url, role=role, password=password)
+    return prepare(admin_url, role=role, password=password)
 
 
 def examine_database(path_or_url: str | os.PathLike[str], workspace: str = "main") -> Examination:

@@ -1,30 +1,37 @@
-"""The gate: what every HTTP request passes before anything looks at what it asks for.
+"""The edge: what every HTTP request passes before a surface looks at what it asks for.
 
-Plain ASGI, because each layer runs for each request. From the outside in: `RequestId`,
-`HeaderLimit`, `HostCheck`, `BodyLimit`, `SignIn`, `Recording`. Before them,
-`sandbar.edge.connections` (not imported here: it needs uvicorn) limits what is no request yet, and
-`sandbar.edge.capacity` how many connections each caller has.
+It knows no wire format: a surface brings its application and how it says a `Problem`. `Edge` asks
+the questions, in one application; `sandbar.edge.connections` (not imported here: it needs uvicorn)
+limits what is no request yet. Below the surfaces stand as well the threads that work under a
+deadline (`runner`) and the news of commits (`streams`).
 """
 
-from sandbar.edge.answering import Recording
-from sandbar.edge.bodies import BODY_BYTES_MAX, BodyLimit
-from sandbar.edge.headers import HEADER_BYTES_MAX, HeaderLimit
-from sandbar.edge.hosts import HostCheck
-from sandbar.edge.recording import Recorder
-from sandbar.edge.request_ids import RequestId
-from sandbar.edge.signing_in import SignIn
+from sandbar.edge.bodies import BODY_BYTES_MAX
+from sandbar.edge.edge import Edge
+from sandbar.edge.headers import HEADER_BYTES_MAX
+from sandbar.edge.health import Health
+from sandbar.edge.hosts import Hosts
+from sandbar.edge.recording import Record, Recorder
+from sandbar.edge.refusing import STATUSES, refuse, status_of
+from sandbar.edge.signing_in import Authenticator
 from sandbar.edge.state import RequestState, state_of
+from sandbar.edge.surfaces import Refusal, Routes, Surface
 
 __all__ = [
     "BODY_BYTES_MAX",
     "HEADER_BYTES_MAX",
-    "BodyLimit",
-    "HeaderLimit",
-    "HostCheck",
+    "STATUSES",
+    "Authenticator",
+    "Edge",
+    "Health",
+    "Hosts",
+    "Record",
     "Recorder",
-    "Recording",
-    "RequestId",
+    "Refusal",
     "RequestState",
-    "SignIn",
+    "Routes",
+    "Surface",
+    "refuse",
     "state_of",
+    "status_of",
 ]

@@ -1,107 +1,95 @@
-"""No row, no answer: what stands between a surface and the wire while a request is recorded."""
+"""Answers on their way out: each bears its request's id, and none leaves before its row is kept."""
 
 from __future__ import annotations
 
-from sandbar.edge.asgi import App, Message, Receive, Scope, Send
-from sandbar.edge.recording import Record, Recorder
-from sandbar.edge.refusing import INTERNAL_ERROR, RETRY_SOON, refuse
-from sandbar.edge.state import state_of
-from sandbar.errors import Interrupted, Problem, Unavailable
+from sandbar.edge.asgi import Headers, Message, Scope, Send
+from sandbar.edge.recording import Record
+from sandbar.edge.refusing import refuse
+from sandbar.edge.request_ids import REQUEST_ID
+from sandbar.edge.state import RequestState
+from sandbar.edge.surfaces import Id
+from sandbar.errors import Problem
 
 REFUSED = "request.refused"  # by a status, without a word of ours
-REFUSED_SINCE = "sandbar.refused-since"
 
 _STREAM = b"text/event-stream"
 
 
-class Recording:
-    """Gives every request of somebody who has signed in a `Record`, and settles it in time."""
-
-    def __init__(self, app: App, recorder: Recorder, surface: str) -> None:
-        self._app = app
-        self._recorder = recorder
-        self._surface = surface
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        state = state_of(scope)
-        assert state.caller is not None
-        record = state.record = Record(
-            self._recorder, state.caller, self._surface, state.request_id, scope[REFUSED_SINCE]
-        )
-
-        answer = _Answer(scope, send, record)
-        try:
-            await self._app(scope, receive, answer)
-        except Problem as problem:
-            is_ours = problem is record.lost or isinstance(problem, Unavailable | Interrupted)
-            if answer.is_begun or not is_ours:
-                raise
-            record.fail(problem.code)
-            await refuse(
-                scope, answer, 503, INTERNAL_ERROR, problem, id=record.id, headers=RETRY_SOON
-            )
-        finally:
-            record.abandon()
-
-
-class _Answer:
+class Answer:
     """A `send` that lets an answer begin once its request has a row, and else refuses it.
 
     A stream that answers a POST begins before its row is written, and is held back until there is
     something to tell: an answer, which has its row or says why not, or what is told before it.
     """
 
-    def __init__(self, scope: Scope, send: Send, record: Record) -> None:
+    def __init__(self, scope: Scope, state: RequestState, send: Send) -> None:
         self._scope = scope
+        self._state = state
         self._send = send
-        self._record = record
         self._held: Message | None = None
         self._is_withheld = False
-        self.is_begun = False
+        self.is_sent = False  # or at least begun to be
 
     async def __call__(self, message: Message) -> None:
         """One ASGI message of the answer."""
         if self._is_withheld:
             return
-        self.is_begun = True
+        record = self._state.record
         if message["type"] != "http.response.start":
             if self._held is not None:
                 start, self._held = self._held, None
-                await self._begin(start)
-        elif _goes_on(self._scope, message):
+                await self._begin(start, record)
+            if not self._is_withheld:
+                await self._send(message)
+        elif record is not None and _goes_on(self._scope, message):
             self._held = message
-            return
         else:
-            await self._settle(message)
-            await self._begin(message)
+            if record is not None:
+                if message["status"] >= 400:
+                    record.fail(REFUSED)
+                await _settle(record)
+            await self._begin(message, record)
+
+    async def refuse(
+        self, problem: Problem, *, headers: Headers | None = None, id: Id = None
+    ) -> None:
+        """Answer with a problem instead of whatever else is said, unless that is on its way."""
+        if self.is_sent or self._is_withheld:
             return
-        if not self._is_withheld:
+        self._is_withheld = True
+        record, status = self._state.record, None
+        if record is not None:
+            record.fail(problem.code)
+            await _settle(record)
+            id = record.id
+            if record.lost is not None:  # no row, no answer
+                problem, status = record.lost, 503
+        await refuse(self._scope, self._pass_on, problem, status=status, headers=headers, id=id)
+
+    async def _begin(self, start: Message, record: Record | None) -> None:
+        if record is None or record.lost is None:
+            await self._start(start)
+        else:
+            await self.refuse(record.lost)
+
+    async def _pass_on(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            await self._start(message)
+        else:
             await self._send(message)
 
-    async def _settle(self, start: Message) -> None:
-        if start["status"] >= 400:
-            self._record.fail(REFUSED)
-        try:
-            await self._record.settle()
-        except Problem:
-            pass  # the record knows
+    async def _start(self, message: Message) -> None:
+        self.is_sent = True
+        id = (REQUEST_ID, self._state.request_id.encode())
+        message["headers"] = [*message.get("headers", ()), id]
+        await self._send(message)
 
-    async def _begin(self, start: Message) -> None:
-        problem, record = self._record.lost, self._record
-        if problem is None:
-            await self._send(start)
-            return
-        self._is_withheld = True  # no row, no answer
-        await refuse(
-            self._scope,
-            self._send,
-            503,
-            INTERNAL_ERROR,
-            problem,
-            id=record.id,
-            headers=RETRY_SOON,
-        )
+
+async def _settle(record: Record) -> None:
+    try:
+        await record.settle()
+    except Problem:
+        pass  # the record knows
 
 
 def _goes_on(scope: Scope, start: Message) -> bool:

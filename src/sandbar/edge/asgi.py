@@ -22,9 +22,9 @@ _STREAM_HEADERS: Headers = [
 ]
 
 
-def header(scope: Scope, name: bytes) -> bytes | None:
+def header(headers: Headers, name: bytes) -> bytes | None:
     """The first header of that name."""
-    for key, value in scope["headers"]:
+    for key, value in headers:
         if key == name:
             return bytes(value)
     return None

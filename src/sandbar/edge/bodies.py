@@ -2,67 +2,81 @@
 
 from __future__ import annotations
 
-from sandbar.edge.asgi import App, Message, Receive, Scope, Send, header
-from sandbar.edge.refusing import INVALID_REQUEST, refuse
+import asyncio
+
+from sandbar.edge.answering import Answer
+from sandbar.edge.asgi import Headers, Message, Receive, header
 from sandbar.errors import Incorrect
 
 # What a transaction may hold (4 MiB), and room for what is written around it.
 BODY_BYTES_MAX = 4 * 1024 * 1024 + 64 * 1024
 
+_GONE: Message = {"type": "http.disconnect"}
 
-class BodyLimit:
-    """Answers 413 as soon as a body is too large; the application then sees a client that left."""
 
-    def __init__(self, app: App, *, bytes_max: int = BODY_BYTES_MAX) -> None:
-        self._app = app
+def is_declared(headers: Headers, bytes_max: int = BODY_BYTES_MAX) -> bool:
+    """Refuse a body that says it is too large; whether one says how large it is.
+
+    The server holds the client to its word. What says nothing is counted while it comes.
+    """
+    declared = header(headers, b"content-length")
+    if declared is None or not declared.isdigit() or header(headers, b"transfer-encoding"):
+        return False
+    if int(declared[:20]) > bytes_max:
+        raise body_too_large(bytes_max)
+    return True
+
+
+class Counted:
+    """A `receive` that refuses a body as soon as it is too large.
+
+    The application then sees a client that has left, and nothing of what it says is heard.
+    """
+
+    def __init__(self, receive: Receive, answer: Answer, bytes_max: int = BODY_BYTES_MAX) -> None:
+        self._receive = receive
+        self._answer = answer
         self._bytes_max = bytes_max
+        self._received = 0
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        declared = header(scope, b"content-length")
-        is_chunked = header(scope, b"transfer-encoding") is not None
-        if declared is not None and declared.isdigit() and not is_chunked:
-            if int(declared[:20]) > self._bytes_max:
-                await self._refuse(scope, send)
-            else:
-                await self._app(scope, receive, send)  # the server holds the client to its word
-            return
-        await self._count(scope, receive, send)
+    async def __call__(self) -> Message:
+        """The next piece."""
+        if self._received > self._bytes_max:
+            return _GONE
+        message = await self._receive()
+        self._received += len(message.get("body", b""))
+        if self._received <= self._bytes_max:
+            return message
+        await self._answer.refuse(body_too_large(self._bytes_max))
+        return _GONE
 
-    async def _count(self, scope: Scope, receive: Receive, send: Send) -> None:
-        received = 0
-        is_over = has_begun = False
 
-        async def receive_some() -> Message:
-            nonlocal received, is_over
-            if is_over:
-                return {"type": "http.disconnect"}
-            message = await receive()
-            received += len(message.get("body", b""))
-            if received <= self._bytes_max:
-                return message
-            is_over = True
-            if not has_begun:
-                await self._refuse(scope, send)
-            return {"type": "http.disconnect"}
+def body_too_large(bytes_max: int) -> Incorrect:
+    """What is said of too large a body."""
+    return Incorrect(
+        "gate.body-too-large",
+        f"a request has at most {bytes_max} bytes",
+        hint="send it in several requests",
+    )
 
-        async def send_unless_over(message: Message) -> None:
-            nonlocal has_begun
-            if not is_over or has_begun:
-                has_begun = True
-                await send(message)
 
-        await self._app(scope, receive_some, send_unless_over)
+async def small_body(
+    headers: Headers, receive: Receive, *, bytes_max: int, wait_s: float
+) -> bytes | None:
+    """The body, if it is small and soon here: no waiting for a stranger's."""
+    length = header(headers, b"content-length")
+    if length is None or not length.isdigit() or not 0 < int(length[:20]) <= bytes_max:
+        return None
+    try:
+        return await asyncio.wait_for(_whole(receive), wait_s)
+    except TimeoutError:
+        return None
 
-    async def _refuse(self, scope: Scope, send: Send) -> None:
-        problem = Incorrect(
-            "gate.body-too-large",
-            f"a request has at most {self._bytes_max} bytes",
-            hint="send it in several requests",
-        )
-        # The rest of the body is not read, so nothing else can come over this connection.
-        close = [(b"connection", b"close")]
-        await refuse(scope, send, 413, INVALID_REQUEST, problem, headers=close)
+
+async def _whole(receive: Receive) -> bytes:
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body", False):
+            return b"".join(parts)

@@ -20,7 +20,8 @@ from uvicorn.protocols.http.httptools_impl import (
 from sandbar.edge.asgi import App, Message, Receive, Scope, Send
 from sandbar.edge.capacity import Capacity, Place
 from sandbar.edge.headers import HEADER_BYTES_MAX, headers_too_large
-from sandbar.edge.refusing import INTERNAL_ERROR, INVALID_REQUEST, error_body
+from sandbar.edge.refusing import status_of
+from sandbar.edge.surfaces import Refusal, Say
 from sandbar.errors import Incorrect, Problem, TooMany, Unavailable
 
 HEADERS_MAX = 200
@@ -38,8 +39,9 @@ class _RefusedError(Exception):
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's protocol with limits. A server makes a class of it, which has its `capacity`."""
+    """uvicorn's protocol with limits. A server makes a class of it, of its own."""
 
+    say: Say  # how to refuse what is no request yet
     capacity: Capacity | None = None  # None: any number of connections
     head_s_max = HEAD_S_MAX
     unread_s_max = UNREAD_S_MAX
@@ -49,7 +51,7 @@ class Connection(HttpToolsProtocol):
         self._place: Place | None = None
         self.headers = []  # of the request that is arriving
         self._idle_bytes = 0  # received since the last head or piece of a body was complete
-        self._refusal: tuple[int, Problem] | None = None
+        self._refusal: Problem | None = None
         self._answering: RequestResponseCycle | None = None  # behind it, others may be waiting
         self._head_timer: asyncio.TimerHandle | None = None
         self._unread_timer: asyncio.TimerHandle | None = None
@@ -98,18 +100,18 @@ class Connection(HttpToolsProtocol):
         super().data_received(piece)
         # Trailers count as well: they come after the last piece of a body.
         if self._idle_bytes > HEADER_BYTES_MAX or len(self.headers) > HEADERS_MAX:
-            self._answer(431, self._too_much())
+            self._answer(self._too_much())
 
     def on_headers_complete(self) -> None:
         """Serve the request, if its head is in order."""
         self._idle_bytes = 0
         self._unwatch_head()
         if len(self.headers) > HEADERS_MAX:
-            self._refuse(431, self._too_much())
+            self._refuse(self._too_much())
         if len(self.url) > TARGET_BYTES_MAX:
-            self._refuse(414, _target_too_long())
+            self._refuse(_target_too_long())
         if len(self.pipeline) >= PIPELINED_MAX:
-            self._refuse(429, _too_many_at_once())
+            self._refuse(_too_many_at_once())
         if not self.url.startswith(b"/"):
             self._obey_target()
         self._unset_keepalive_if_required()
@@ -138,7 +140,7 @@ class Connection(HttpToolsProtocol):
         """In `POST http://host/mcp` the target says which host is meant, whatever Host says."""
         absolute = _ABSOLUTE.match(self.url)
         if absolute is None:
-            self._refuse(400, _no_target())
+            self._refuse(_no_target())
         self.headers[:] = [
             (name, absolute[1] if name == b"host" else value) for name, value in self.headers
         ]
@@ -174,24 +176,24 @@ class Connection(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, or what was refused while it was parsed."""
         if self._refusal is not None:
-            self._answer(*self._refusal)
+            self._answer(self._refusal)
         elif self._is_in_an_answer():
             self._hang_up()
         else:
             super().send_400_response(msg)
 
-    def _refuse(self, status: int, problem: Problem) -> NoReturn:
-        self._refusal = (status, problem)
+    def _refuse(self, problem: Problem) -> NoReturn:
+        self._refusal = problem
         raise _RefusedError(problem.code)
 
-    def _answer(self, status: int, problem: Problem) -> None:
+    def _answer(self, problem: Problem) -> None:
         """Answer without a request, and hang up."""
         if self.transport.is_closing():
             return
         if not self._is_in_an_answer():
-            code = INTERNAL_ERROR if status >= 500 else INVALID_REQUEST
-            body = error_body(code, problem)
-            head = b"content-type: application/json\r\ncontent-length: %d\r\n" % len(body)
+            status = status_of(problem)
+            body, kind = type(self).say(problem, Refusal(status))
+            head = b"content-type: %b\r\ncontent-length: %d\r\n" % (kind, len(body))
             self.transport.write(STATUS_LINE[status] + head + b"connection: close\r\n\r\n" + body)
         self._hang_up()
 
@@ -211,7 +213,7 @@ class Connection(HttpToolsProtocol):
         if self.transport.get_write_buffer_size():
             self.transport.abort()  # it would stay until its client has read
         elif self._idle_bytes or self._answering is None or self._is_serving():
-            self._answer(503, _too_many_connections())
+            self._answer(_too_many_connections())
         else:
             self._hang_up()
 
@@ -229,7 +231,7 @@ class Connection(HttpToolsProtocol):
     def _head_is_late(self) -> None:
         self._head_timer = None
         if self._idle_bytes:
-            self._answer(408, _head_too_slow(self.head_s_max))
+            self._answer(_head_too_slow(self.head_s_max))
         else:
             self._hang_up()
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from sandbar.edge.asgi import App, Receive, Scope, Send
-from sandbar.edge.refusing import INVALID_REQUEST, refuse
+from sandbar.edge.asgi import Headers
 from sandbar.errors import Forbidden, Incorrect
 
 _HINT = "name it with `sandbar serve --allowed-host` or `--public-url` if it is yours"
@@ -21,18 +20,16 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 _Place = tuple[str, int | None]  # a name, and the port if only that one is meant
 
 
-class HostCheck:
+class Hosts:
     """Refuses requests that were not meant for this server, or come from a foreign page."""
 
     def __init__(
         self,
-        app: App,
         *,
         allowed_hosts: Iterable[str] = (),
         allowed_origins: Iterable[str] = (),
         public_url: str | None = None,
     ) -> None:
-        self._app = app
         hosts = [*LOOPBACK, *allowed_hosts]
         if public_url is not None:
             hosts.append(urlsplit(public_url).netloc)
@@ -40,25 +37,17 @@ class HostCheck:
         self._origins = {origin.rstrip("/").lower() for origin in allowed_origins}
         self._known: set[bytes] = set()  # spellings that have been found good
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        if scope["type"] == "http":
-            hosts = [value for name, value in scope["headers"] if name == b"host"]
-            origins = [value for name, value in scope["headers"] if name == b"origin"]
-            if len(hosts) > 1 or len(origins) > 1:
-                # Whoever is in front of us may have judged by the other one.
-                twice = Incorrect("gate.repeated", "Host or Origin is repeated", hint=_ONCE)
-                await refuse(scope, send, 400, INVALID_REQUEST, twice)
-                return
-            if not hosts or not self._is_ours(hosts[0]):
-                problem = Incorrect("gate.host", "this Host is not served here", hint=_HINT)
-                await refuse(scope, send, 421, INVALID_REQUEST, problem)
-                return
-            if origins and not self._is_welcome(origins[0]):
-                no = Forbidden("gate.origin", "this Origin is not allowed", hint=_HINT)
-                await refuse(scope, send, 403, INVALID_REQUEST, no)
-                return
-        await self._app(scope, receive, send)
+    def check(self, headers: Headers) -> None:
+        """Refuse a head that names another host, or comes from a foreign page."""
+        hosts = [value for name, value in headers if name == b"host"]
+        origins = [value for name, value in headers if name == b"origin"]
+        if len(hosts) > 1 or len(origins) > 1:
+            # Whoever is in front of us may have judged by the other one.
+            raise Incorrect("gate.repeated", "Host or Origin is repeated", hint=_ONCE)
+        if not hosts or not self._is_ours(hosts[0]):
+            raise Incorrect("gate.host", "this Host is not served here", hint=_HINT)
+        if origins and not self._is_welcome(origins[0]):
+            raise Forbidden("gate.origin", "this Origin is not allowed", hint=_HINT)
 
     def _is_ours(self, host: bytes) -> bool:
         if host in self._known:

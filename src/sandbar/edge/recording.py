@@ -20,6 +20,7 @@ from sandbar.audit import Journal, Note, accompanied
 from sandbar.database import Database
 from sandbar.errors import Interrupted, Problem, TooMany
 from sandbar.faults import log_fault
+from sandbar.model import Answer
 from sandbar.patience import limited
 
 T = TypeVar("T")
@@ -180,6 +181,33 @@ class Record:
         finally:
             if self._end_work():
                 self._keep_blocking()
+
+    def writing(self, begin: Callable[[], Answer[T] | None]) -> Answer[T] | None:
+        """Queue a write that outlives its client if need be; then its row is kept as well."""
+        if not self._begin_work():
+            raise Interrupted("client.gone", "the client hung up", hint="send it again")
+        answer = None
+        try:
+            answer = begin()
+        finally:
+            if answer is None:
+                self._end_work()
+        if answer is not None:
+            loop = asyncio.get_running_loop()
+
+            def tell(answer: Answer[T]) -> None:
+                del answer
+                if not loop.is_closed():
+                    loop.call_soon_threadsafe(self._written)
+
+            answer.add_done_callback(tell)
+        return answer
+
+    def _written(self) -> None:
+        note = self.note
+        if self._end_work() and note is not None and not note.is_kept:
+            self.fail(GONE)
+            self._recorder.keep(note).add_done_callback(_complain)
 
     def _begin_work(self) -> bool:
         with self._lock:

@@ -1,56 +1,79 @@
-"""The refusals that the edge answers by itself: JSON-RPC errors over HTTP."""
+"""Refusals: the one table of their statuses, and the answer in the words of the surface."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
-
 from sandbar.edge.asgi import Headers, Scope, Send
 from sandbar.edge.state import state_of
-from sandbar.errors import Problem
+from sandbar.edge.surfaces import Id, Refusal
+from sandbar.errors import (
+    Conflict,
+    Fault,
+    Forbidden,
+    Incorrect,
+    Interrupted,
+    NotFound,
+    Problem,
+    TooMany,
+    Unauthenticated,
+    Unavailable,
+    Unsupported,
+)
 
-INVALID_REQUEST = -32600
-INTERNAL_ERROR = -32603
+STATUSES: dict[type[Problem], int] = {
+    Incorrect: 400,
+    Unauthenticated: 401,
+    Forbidden: 403,
+    NotFound: 404,
+    Conflict: 409,
+    Unsupported: 422,
+    TooMany: 429,
+    Unavailable: 503,
+    Interrupted: 503,
+    Fault: 500,
+}
+# HTTP has more exact words for what is wrong with a request as such.
+_EXACT = {
+    "gate.body-too-large": 413,
+    "gate.head-too-slow": 408,
+    "gate.headers-too-large": 431,
+    "gate.headers-too-many": 431,
+    "gate.host": 421,
+    "gate.target-too-long": 414,
+}
+# The rest of these is not read, so nothing else can come over their connections.
+_CLOSING = frozenset({"gate.body-too-large", "gate.headers-too-large"})
 
-RETRY_SOON: Headers = [(b"retry-after", b"5")]  # with every 503: what ails may take a while
-
-_MODERN = (b"mcp-protocol-version", b"2026-07-28")
-
-
-def is_modern(scope: Scope) -> bool:
-    """Whether the request is of the revision that reserves the range of our old codes."""
-    return any(key == _MODERN[0] and value.strip() == _MODERN[1] for key, value in scope["headers"])
+_CLOSE: Headers = [(b"connection", b"close")]
+_RETRY_SOON: Headers = [(b"retry-after", b"5")]  # with every 503: what ails may take a while
 
 
-def error_body(
-    code: int, problem: Problem, *, id: Any = None, request_id: str | None = None
-) -> bytes:
-    """A JSON-RPC error."""
-    data = {**problem.data, "code": problem.code, "hint": problem.hint}
-    if request_id is not None:
-        data["request-id"] = request_id
-    error = {"code": code, "message": problem.message, "data": data}
-    return msgspec.json.encode({"jsonrpc": "2.0", "id": id, "error": error})
+def status_of(problem: Problem) -> int:
+    """The HTTP status of a problem."""
+    exact = _EXACT.get(problem.code)
+    if exact is not None:
+        return exact
+    return next(STATUSES[kind] for kind in type(problem).__mro__ if kind in STATUSES)
 
 
 async def refuse(
     scope: Scope,
     send: Send,
-    status: int,
-    code: int,
     problem: Problem,
     *,
-    id: Any = None,
+    status: int | None = None,
     headers: Headers | None = None,
+    id: Id = None,
 ) -> None:
-    """Answer with a JSON-RPC error; its data says under which id the log knows the request."""
-    body = error_body(code, problem, id=id, request_id=state_of(scope).request_id)
-    fixed = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-    ]
-    await send(
-        {"type": "http.response.start", "status": status, "headers": fixed + (headers or [])}
-    )
+    """Answer with a problem, as the surface of the request says it."""
+    state = state_of(scope)
+    status = status_of(problem) if status is None else status
+    refusal = Refusal(status, scope["headers"], id, state.request_id)
+    body, kind = state.surface.say(problem, refusal)
+    more = list(headers or ())
+    if problem.code in _CLOSING:
+        more += _CLOSE
+    if status == 503:
+        more += _RETRY_SOON
+    fixed = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": fixed + more})
     await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -9,6 +10,7 @@ import anyio
 import anyio.to_thread
 
 from sandbar.access import Caller
+from sandbar.model import Answer
 from sandbar.patience import Patience, limited
 
 T = TypeVar("T")
@@ -21,8 +23,8 @@ _THREADS_OF_ONE_CALLER = 16  # so that nobody can keep all the others waiting
 class Runner:
     """Worker threads for whatever may wait; microsecond work stays on the loop."""
 
-    def __init__(self, deadline_s: float | None = None) -> None:
-        self._deadline_s = DEADLINE_S if deadline_s is None else deadline_s
+    def __init__(self, deadline_s: float = DEADLINE_S) -> None:
+        self._deadline_s = deadline_s
         self._limiter: anyio.CapacityLimiter | None = None
         self._of_caller: dict[Caller, anyio.CapacityLimiter] = {}
 
@@ -38,10 +40,44 @@ class Runner:
             if not own.borrowed_tokens and not own.statistics().tasks_waiting:
                 self._of_caller.pop(caller, None)
 
+    async def committed(self, answer: Answer[T], patience: Patience) -> BaseException | None:
+        """Wait until a queued write has come to an end: the writer calls back, no thread waits.
+
+        When the patience ends, a write that has not begun is taken back; one that has is waited
+        for, since its outcome is owed.
+        """
+        loop = asyncio.get_running_loop()
+        woken = loop.create_future()
+
+        def wake() -> None:
+            if not woken.done():
+                woken.set_result(None)
+
+        def tell(answer: Answer[T]) -> None:
+            del answer
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(wake)
+
+        answer.add_done_callback(tell)
+        timer = loop.call_later(patience.remaining_s() or 0.0, answer.cancel)
+        try:
+            await woken
+        except asyncio.CancelledError:
+            patience.cancel()  # ends its planning
+            answer.cancel()
+            raise
+        finally:
+            timer.cancel()
+        return patience.problem() if answer.is_cancelled() else answer.exception()
+
+    def patience(self) -> Patience:
+        """As long as a call may take from now on."""
+        return Patience(self._deadline_s)
+
     async def _run(self, work: Callable[[], T]) -> T:
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(_THREADS)
-        patience = Patience(self._deadline_s)
+        patience = self.patience()
 
         def limited_work() -> T:
             with limited(patience):

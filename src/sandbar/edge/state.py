@@ -8,25 +8,24 @@ from sandbar.access import Caller
 from sandbar.edge.asgi import Scope
 from sandbar.edge.capacity import Capacity, Place
 from sandbar.edge.recording import Record
+from sandbar.edge.surfaces import Surface
 
-_KEY = "sandbar"
+KEY = "sandbar"
 
 
 class RequestState(msgspec.Struct):
     """One request on its way in."""
 
-    request_id: str | None = None
+    surface: Surface  # in whose words it is answered
+    request_id: str
     place: Place | None = None  # the connection that it came by, if these are counted
     capacity: Capacity | None = None
+    is_counted: bool = False  # among the requests that are being served
     caller: Caller | None = None  # once they have signed in
-    record: Record | None = None  # its way into the audit, unless nothing is recorded
+    record: Record | None = None  # its way into the audit, if it has one
 
 
 def state_of(scope: Scope) -> RequestState:
     """What is known of this request; a surface finds the caller here."""
-    state: RequestState | None = scope.get(_KEY)
-    if state is None:
-        given = scope.get("state", {})  # by `connections`
-        state = RequestState(place=given.get("place"), capacity=given.get("capacity"))
-        scope[_KEY] = state
+    state: RequestState = scope[KEY]
     return state

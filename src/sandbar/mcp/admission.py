@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbar.edge.asgi import Send, send_bytes
+from sandbar.edge import state_of
+from sandbar.edge.asgi import Scope, Send, send_bytes
 from sandbar.errors import TooMany
 from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.frames import send_json
 from sandbar.mcp.wire import failed, protocol_error
+
+
+async def is_still_let_in(scope: Scope) -> bool:
+    """Whether the caller of a request that took its time is let in still; else that is answered."""
+    record = state_of(scope).record
+    return record is None or not await record.is_refused_now()
 
 
 async def admitted(send: Send, exchange: Exchange, method: str) -> bool:
@@ -16,8 +23,6 @@ async def admitted(send: Send, exchange: Exchange, method: str) -> bool:
     record = exchange.record
     if record is None:
         return True
-    if await record.is_refused_now():
-        return False
     record.open(method, exchange.called, exchange.id)
     try:
         await record.admit()

@@ -8,10 +8,13 @@ for us names the process, so that nothing is done twice.
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import anyio
+import msgspec
 
+from sandbar.audit import Note
 from sandbar.errors import Conflict, Forbidden, Incorrect, Problem
 from sandbar.mcp import task_words as words
 from sandbar.mcp.exchange import Exchange
@@ -20,7 +23,7 @@ from sandbar.mcp.table import Params
 from sandbar.mcp.talk import plain_responses
 from sandbar.mcp.task_asking import being_asked, next_question
 from sandbar.mcp.wire import RefusedError, is_modern
-from sandbar.verbs import NeedsInput, Started, Task
+from sandbar.verbs import TASK_METHODS, Call, NeedsInput, Started, Task, replies_in
 from sandbar.workflow import ProcessView
 
 CALL_S = 45.0  # a call waits so long: less than the minute after which clients give up
@@ -93,10 +96,10 @@ class CallAsking:
         if view is None:
             return True  # someone else was quicker
         try:
-            replies = words.replies_in(given, view.input)
+            replies = replies_in(given, view.input)
             if not replies:
                 return False
-            self._tell(exchange, process_id, replies)
+            exchange.database.perform(self._reply(exchange, process_id, given, exchange.note))
         except Incorrect:
             return False
         except (Conflict, Forbidden):  # there is no way to decline, or its guard refuses
@@ -136,8 +139,8 @@ class CallAsking:
                 try:
                     params = words.elicitation(question.message, question.schema)
                     given = {key: await client.ask("elicitation/create", params)}
-                    replies = words.replies_in(given, view.input)
-                    await run(exchange.caller, lambda: self._tell(exchange, process_id, replies))  # noqa: B023
+                    call = self._reply(exchange, process_id, given, None)
+                    await run(exchange.caller, partial(exchange.database.perform, call))
                 except Incorrect:
                     tries[key] += 1
                     if tries[key] < _TRIES:
@@ -176,11 +179,13 @@ class CallAsking:
     def _is_left(self, exchange: Exchange, view: ProcessView, key: str) -> bool:
         return self._service.left_open.holds(exchange.caller, view.process_id, key)
 
-    def _tell(self, exchange: Exchange, process_id: int, replies: dict[str, Any]) -> None:
-        caller = exchange.caller
-        exchange.database.workflows.answer(
-            process_id, replies, principal=caller.principal, roles=caller.roles
-        )
+    def _reply(
+        self, exchange: Exchange, process_id: int, given: dict[str, Any], note: Note | None
+    ) -> Call:
+        """The call that tells a process what was said; without a note it has a row of its own."""
+        told, verb = {"process": process_id, "answers": given}, TASK_METHODS["reply"]
+        call = exchange.call(verb.name, told, verb=verb)
+        return msgspec.structs.replace(call, note=note, names_row=note is None)
 
     def _shown(self, exchange: Exchange, begun: _Round) -> Any:
         """The process as it stands, in the form of the verb that was called."""

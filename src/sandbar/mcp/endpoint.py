@@ -16,7 +16,7 @@ import msgspec
 from sandbar.database import Database
 from sandbar.edge.asgi import Message, Receive, Scope, Send, Whole, send_bytes, unless_gone
 from sandbar.errors import Problem
-from sandbar.mcp.admission import acknowledge, admitted
+from sandbar.mcp.admission import acknowledge, admitted, is_still_let_in
 from sandbar.mcp.answers import Answer
 from sandbar.mcp.client import BareClient, progress_token
 from sandbar.mcp.envelopes import (
@@ -29,7 +29,7 @@ from sandbar.mcp.envelopes import (
     what_is_wrong,
     whole_body,
 )
-from sandbar.mcp.exchange import Exchange, Listing, Road, exchange_in, query_of, what_is_wrong_with
+from sandbar.mcp.exchange import Exchange, Road, exchange_in, query_of, what_is_wrong_with
 from sandbar.mcp.folding import Fold
 from sandbar.mcp.frames import send_json
 from sandbar.mcp.methods import Methods
@@ -47,6 +47,7 @@ from sandbar.mcp.wire import (
     failed,
     protocol_error,
 )
+from sandbar.serving import Serving
 
 _VERSION = b"mcp-protocol-version"
 _SESSION = b"mcp-session-id"
@@ -61,8 +62,8 @@ Headers = dict[bytes, bytes]
 class Endpoint:
     """An ASGI app for `/mcp` and `/mcp/sse`; whoever calls it has signed in."""
 
-    def __init__(self, database: Database, listing: Listing = "default") -> None:
-        self._service = Service(database, listing)
+    def __init__(self, database: Database, serving: Serving) -> None:
+        self._service = Service(database, serving)
         self._methods = Methods(self._service)
         self._transports = Transports(self._methods)
         self._sessions = self._service.sessions
@@ -127,15 +128,23 @@ class Endpoint:
         version = DEFAULT_VERSION
         if not is_in_session:
             version = headers.get(_VERSION, b"").decode("latin-1") or DEFAULT_VERSION
-        exchange = await self._admitted(scope, send, road, version, message)
+        exchange = await self._admitted(scope, send, road, version, message, body)
         if exchange is None:
             return
+        must_stream = _STREAM in accept and not (is_in_session or b"application/json" in accept)
+        if self._is_point_read(exchange, message) and "id" in message and not must_stream:
+            # It is answered at once, says nothing before, and needs no watch for hang-ups: also in
+            # a session, if that lives.
+            known = self._of_session(exchange, headers) if is_in_session else exchange
+            if known is not None:
+                await send_json(send, await self._methods.answer(known, message))
+                return
         if is_in_session:
             if is_greeting:
                 body = completed(message)
-            await self._in_session(exchange, scope, headers, message, replay(body, receive), send)
+            await self._in_session(exchange, scope, headers, replay(body, receive), send)
         else:
-            await self._bare(exchange, message, accept, receive, send)
+            await self._bare(exchange, message, accept, receive, send, must_stream=must_stream)
 
     async def _bare(
         self,
@@ -144,15 +153,12 @@ class Endpoint:
         accept: bytes,
         receive: Receive,
         send: Send,
+        *,
+        must_stream: bool,
     ) -> None:
         method = message["method"]
         if "id" not in message:
             await acknowledge(send, exchange, message)
-            return
-        must_stream = _STREAM in accept and b"application/json" not in accept
-        if self._is_point_read(exchange, message) and not must_stream:
-            # It is answered at once and says nothing before: no watch for hang-ups.
-            await send_json(send, await self._methods.answer(exchange, message))
             return
         if method == "initialize":
             await send_json(send, await self._methods.greet(exchange, message))
@@ -186,26 +192,19 @@ class Endpoint:
 
     # --- sessions ----------------------------------------------------------------------------
 
+    def _of_session(self, exchange: Exchange, headers: Headers) -> Exchange | None:
+        """A request of a living session, which has agreed on a version."""
+        session = self._sessions.use(_session_id(headers), exchange.caller)
+        if session is None:
+            return None
+        return msgspec.structs.replace(exchange, version=session.version)
+
     async def _in_session(
-        self,
-        exchange: Exchange,
-        scope: Scope,
-        headers: Headers,
-        message: dict[str, Any],
-        receive: Receive,
-        send: Send,
+        self, exchange: Exchange, scope: Scope, headers: Headers, receive: Receive, send: Send
     ) -> None:
-        id, caller = _session_id(headers), exchange.caller
-        if "id" in message and self._is_point_read(exchange, message):
-            # Of a living session it is answered as if it were bare: nothing else is needed.
-            session = self._sessions.use(id, caller)
-            if session is not None:
-                exchange = msgspec.structs.replace(exchange, version=session.version)
-                await send_json(send, await self._methods.answer(exchange, message))
-                return
         is_folded = _STREAM not in headers.get(b"accept", b"")
         onward = Fold(send) if is_folded else send
-        with self._sessions.serving(id, caller):
+        with self._sessions.serving(_session_id(headers), exchange.caller):
             await self._transports.serve(exchange, scope, receive, onward, is_folded=is_folded)
 
     async def _session(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
@@ -242,7 +241,7 @@ class Endpoint:
             await refuse(scope, send, PARSE_ERROR, "Parse error")
             return
         if isinstance(message, dict) and isinstance(message.get("method"), str):
-            exchange = await self._admitted(scope, send, "modern", version, message)
+            exchange = await self._admitted(scope, send, "modern", version, message, body)
             if exchange is None:
                 return
         else:  # what is no message the SDK refuses further on, without a row
@@ -274,14 +273,24 @@ class Endpoint:
 
     async def _counted(self, scope: Scope, send: Send, road: Road, version: str) -> Exchange | None:
         """A request without a message is a request as well."""
+        if not await is_still_let_in(scope):
+            return None
         exchange = exchange_in(scope, self._service, road, version)
         name = f"{scope['method']} {scope['path']}"
         return exchange if await admitted(send, exchange, name) else None
 
     async def _admitted(
-        self, scope: Scope, send: Send, road: Road, version: str, message: dict[str, Any]
+        self,
+        scope: Scope,
+        send: Send,
+        road: Road,
+        version: str,
+        message: dict[str, Any],
+        body: bytes,
     ) -> Exchange | None:
-        exchange = exchange_in(scope, self._service, road, version, message)
+        if not await is_still_let_in(scope):
+            return None
+        exchange = exchange_in(scope, self._service, road, version, message, len(body))
         is_admitted = await admitted(send, exchange, message.get("method", _RESPONSE))
         return exchange if is_admitted else None
 

@@ -15,11 +15,13 @@ from sandbar.edge import state_of
 from sandbar.edge.asgi import Scope
 from sandbar.mcp.client import Client
 from sandbar.mcp.recording import Record
+from sandbar.serving import ToolListing
 from sandbar.verbs import Call, Channel, Verb
 
 Road = Literal["bare", "session", "modern", "stdio"]
 Spelling = Literal["seed", "portable"]
-Listing = Literal["default", "core", "full", "classes", "all"]
+
+SMALL_BYTES_MAX = 64 * 1024
 
 LISTINGS = frozenset({"default", "core", "full", "classes", "all"})
 # What the protocol notes of a request in its scope.
@@ -36,13 +38,14 @@ class Exchange(msgspec.Struct, frozen=True):
     road: Road
     version: str
     spelling: Spelling
-    listing: Listing
+    listing: ToolListing
     client: Client
     request_id: str | None = None  # of the HTTP request
     record: Record | None = None
     id: int | str | None = None  # by which the client knows its request
     called: str | None = None  # the tool that it calls, by its verb's name if it has one
     verb: Verb | None = None  # that verb, if it is one of ours and not of a pack
+    is_small: bool = False  # so that planning what it asks for keeps nobody waiting
 
     @property
     def note(self) -> Note | None:
@@ -55,19 +58,24 @@ class Exchange(msgspec.Struct, frozen=True):
         arguments: Mapping[str, Any],
         channel: Channel | None = None,
         *,
+        verb: Verb | None = None,
         is_later: bool = False,
     ) -> Call:
-        """The call that this request makes of a verb or a tool."""
+        """The call that this request makes of a verb or a tool.
+
+        Given a `verb` it is a method of another name, by which the audit knows it.
+        """
         return Call(
             self.caller,
             name,
             arguments,
-            self.verb,
+            verb or self.verb,
             "mcp",
             self.request_id,
             note=self.note,
             channel=channel,
             is_later=is_later,
+            names_row=verb is None,
         )
 
 
@@ -79,7 +87,7 @@ def spelling_of(road: Road, query: dict[str, list[str]]) -> Spelling:
     return "seed" if road == "bare" else "portable"
 
 
-def listing_of(query: dict[str, list[str]], usual: Listing) -> Listing:
+def listing_of(query: dict[str, list[str]], usual: ToolListing) -> ToolListing:
     """Which tools the endpoint's URL asks for, or the server lists as a rule."""
     wish = query.get("tools", [""])[0]
     return wish if wish in LISTINGS else usual  # type: ignore[return-value]
@@ -114,8 +122,9 @@ def exchange_in(
     road: Road,
     version: str,
     message: dict[str, Any] | None = None,
+    size: int = 0,
 ) -> Exchange:
-    """A request as an endpoint has read it; `message` if there is one."""
+    """A request as an endpoint has read it: its message, if there is one, and how long that is."""
     state = state_of(scope)
     caller = state.caller
     assert caller is not None, "whoever calls this has signed in"
@@ -137,4 +146,5 @@ def exchange_in(
         id if type(id) in (int, str) else None,
         called,
         verb,
+        size <= SMALL_BYTES_MAX,
     )

@@ -67,6 +67,6 @@ def instructions_for(exchange: Exchange) -> str:
 
 def tool_name(exchange: Exchange, verb_name: str) -> str:
     """The tool of a verb in the spelling in which the client sees it."""
-    verb = exchange.database.offer.catalogue.find(verb_name)
+    verb = exchange.database.catalogue.find(verb_name)
     assert verb is not None, verb_name
     return verb.dotted if exchange.spelling == "seed" else verb.portable

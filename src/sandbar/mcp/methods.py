@@ -102,25 +102,14 @@ class Methods:
         id, name = message["id"], message["method"]
         if name == "notifications/initialized":
             return {"jsonrpc": "2.0", "id": id, "result": {}}  # some clients number these, too
-        try:
-            result = await self._kept(exchange, name, message.get("params"))
-        except RefusedError as error:
-            return failed(id, error)
-        return {"jsonrpc": "2.0", "id": id, "result": result}
-
-    async def _kept(self, exchange: Exchange, name: str, params: Params | None) -> Result:
-        """The result, once the row of the audit is kept."""
         record = exchange.record
         try:
-            result = await translated(exchange, self._called(exchange, name, params))
-        except RefusedError as error:
+            result = await translated(exchange, self._called(exchange, name, message.get("params")))
             if record is not None:
-                record.fail(error.word)
                 await settled(exchange)
-            raise
-        if record is not None:
-            await settled(exchange)
-        return result
+        except RefusedError as error:
+            return failed(id, await refused(exchange, error))
+        return {"jsonrpc": "2.0", "id": id, "result": result}
 
     async def _called(self, exchange: Exchange, name: str, params: Params | None) -> Result:
         method = self._checked(exchange.version, name, params)
@@ -232,6 +221,18 @@ async def translated(exchange: Exchange, result: Awaitable[T]) -> T:
             data={"id": fault_id},
         )
         raise _said(exchange, fault) from None
+
+
+async def refused(exchange: Exchange, error: RefusedError) -> RefusedError:
+    """The error to answer with, once the row that tells of it is committed."""
+    if exchange.record is None:
+        return error
+    exchange.record.fail(error.word)
+    try:
+        await settled(exchange)
+    except RefusedError as lost:
+        return lost
+    return error
 
 
 async def settled(exchange: Exchange) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 from sandbar.edge.asgi import Receive, Scope, Send, send_bytes, unless_gone
 from sandbar.errors import NotFound, Problem
-from sandbar.mcp.admission import acknowledge, admitted
+from sandbar.mcp.admission import acknowledge, admitted, is_still_let_in
 from sandbar.mcp.envelopes import (
     UNREADABLE,
     decoded,
@@ -100,6 +100,8 @@ class PlainEndpoint:
         if wrong is not None and not is_modern:
             await refuse(scope, send, INVALID_REQUEST, wrong)
             return
+        if not await is_still_let_in(scope):
+            return
         # /mcp is asked for other lists in the URL, this one has one.
         scope = {**scope, "headers": headers, "query_string": b""}
         exchange = exchange_in(
@@ -108,6 +110,7 @@ class PlainEndpoint:
             "modern" if is_modern else "bare",
             version or DEFAULT_VERSION,
             message if wrong is None else None,
+            len(body),
         )
         # What is no message the SDK refuses further on, without a row.
         if wrong is None and not await admitted(send, exchange, message["method"]):
@@ -173,7 +176,7 @@ class PlainEndpoint:
             raise _wire(self._no_tool(name), exchange, METHOD_NOT_FOUND)
         try:
             call = exchange.call(name, arguments or {})
-            result = await self._service.read(exchange, lambda: exchange.database.perform(call))
+            result = await self._service.perform(exchange, call)
         except Problem as problem:
             if problem.code == "arguments.invalid":
                 _fail(exchange, problem.code)

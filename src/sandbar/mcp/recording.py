@@ -14,6 +14,7 @@ import anyio.to_thread
 from sandbar.access import Caller
 from sandbar.audit import Note, accompanied
 from sandbar.database import Database
+from sandbar.model import Answer
 
 T = TypeVar("T")
 
@@ -40,6 +41,9 @@ class Record(Protocol):
 
     def working(self, work: Callable[[], T]) -> T:
         """Work in a thread: what it writes takes the row along."""
+
+    def writing(self, begin: Callable[[], Answer[T] | None]) -> Answer[T] | None:
+        """Queue a write, which takes the row along."""
 
 
 class OwnRecord:
@@ -75,3 +79,7 @@ class OwnRecord:
         """Work in a thread."""
         with accompanied(self.note):
             return work()
+
+    def writing(self, begin: Callable[[], Answer[T] | None]) -> Answer[T] | None:
+        """Queue a write."""
+        return begin()

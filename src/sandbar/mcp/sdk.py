@@ -33,7 +33,7 @@ from sandbar.edge.asgi import Receive, Scope, Send
 from sandbar.errors import Unavailable
 from sandbar.mcp.client import Client, Connection, Params
 from sandbar.mcp.exchange import Exchange, called_in
-from sandbar.mcp.methods import Methods, settled, task_wish, translated
+from sandbar.mcp.methods import Methods, refused, settled, task_wish, translated
 from sandbar.mcp.recording import OwnRecord
 from sandbar.mcp.sessions import IDLE_S
 from sandbar.mcp.table import Method, Result
@@ -156,16 +156,13 @@ class Adapter:
         """Say problems in the protocol's words, and keep the row of the audit before the answer."""
         own = self._record(ctx) if ctx.request is None else None
         exchange = self._exchange(ctx)
-        record = exchange.record
         try:
             result = await translated(exchange, _ours(call_next(ctx)))
-            if record is not None:
+            if exchange.record is not None:
                 await settled(exchange)
         except RefusedError as error:
-            if record is not None:
-                record.fail(error.word)
-                await _settled_or_told(exchange)
-            raise MCPError(error.code, error.message, error.data) from None
+            told = await refused(exchange, error)
+            raise MCPError(told.code, told.message, told.data) from None
         except anyio.get_cancelled_exc_class():
             if own is not None:  # over HTTP the edge sees to it
                 with anyio.CancelScope(shield=True):
@@ -368,13 +365,6 @@ async def _ours(result: Awaitable[HandlerResult]) -> HandlerResult:
     except MCPError as error:
         said = error.error
         raise RefusedError(said.code, said.message, said.data) from None
-
-
-async def _settled_or_told(exchange: Exchange) -> None:
-    try:
-        await settled(exchange)
-    except RefusedError as lost:
-        raise MCPError(lost.code, lost.message, lost.data) from None
 
 
 def _decoded(result: Result) -> Result:

@@ -8,19 +8,19 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from sandbar.database import Database
-from sandbar.mcp.exchange import Listing
 from sandbar.mcp.methods import Methods
 from sandbar.mcp.sdk import Adapter
 from sandbar.mcp.service import Service
+from sandbar.serving import Serving
 
 _LAST_ANSWERS_S = 30.0
 
 
-def serve_stdio(database: Database, listing: Listing = "default") -> None:
+def serve_stdio(database: Database, serving: Serving) -> None:
     """Serve one client until it hangs up; whoever can open the file may do everything in it."""
     database.workflows.install()
     database.start_worker()
-    methods = Methods(Service(database, listing))
+    methods = Methods(Service(database, serving))
     anyio.run(_serve, methods, Adapter(methods))
 
 

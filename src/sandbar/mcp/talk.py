@@ -13,7 +13,7 @@ from sandbar.mcp.client import LOG_LEVELS, heard_levels
 from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.table import Params, Result
 from sandbar.mcp.wire import dumped
-from sandbar.verbs import NeedsInput, nobody_to_ask
+from sandbar.verbs import NeedsInput, nobody_to_ask, replies_in
 from sandbar.workflow import Question, Reply
 
 
@@ -57,7 +57,7 @@ class Talk:
             given = self.input_responses or {}
         if not given.keys() >= questions.keys():
             return None
-        return words.replies_in(given, questions)
+        return replies_in(given, questions)
 
     def request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Send the client a request and wait for its answer."""

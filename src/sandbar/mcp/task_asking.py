@@ -14,12 +14,11 @@ from typing import Any
 import anyio
 
 from sandbar.access import Caller
-from sandbar.database import Database
-from sandbar.errors import Forbidden, Problem
+from sandbar.errors import Problem
 from sandbar.mcp import task_words as words
 from sandbar.mcp.client import Connection, declares_forms
 from sandbar.mcp.service import Service
-from sandbar.verbs import Task
+from sandbar.verbs import TASK_METHODS, Call, Task
 
 _BEGUN_MAX = 10_000
 _OWN_MOVE_S = 1.0  # for clients that open `tasks/result` when they see that something is asked
@@ -89,8 +88,9 @@ async def ask_session(service: Service, connection: Connection, caller: Caller, 
         tasks = database.tasks(caller)
         return tasks.shown(tasks.find(task.task_id))
 
-    def tell(given: dict[str, Any]) -> Callable[[], None]:
-        return lambda: answer(database, caller, task.task_id, given)
+    def tell(given: dict[str, Any]) -> Callable[[], Any]:
+        told, verb = {"task-id": task.task_id, "answers": given}, TASK_METHODS["answer"]
+        return lambda: database.perform(Call(caller, verb.name, told, verb, "mcp"))
 
     key = None
     try:
@@ -112,24 +112,3 @@ async def _asked(connection: Connection, task: Task, key: str) -> dict[str, Any]
     question = task.input[key]
     params = words.elicitation(question.message, question.schema)
     return await connection.ask("elicitation/create", {**params, "_meta": words.related(task)})
-
-
-def answer(database: Database, caller: Caller, handle: str, given: dict[str, Any]) -> None:
-    """Tell a task what it asked; keys that it did not ask are ignored."""
-    task = database.tasks(caller).find(handle)
-    must_write(caller)
-    replies = words.replies_in(given, task.input)
-    if replies:
-        database.workflows.answer(
-            task.process_id, replies, principal=caller.principal, roles=caller.roles
-        )
-
-
-def must_write(caller: Caller) -> None:
-    """Refuse whoever may look at tasks, but not change them."""
-    if not caller.rights.may_call("task", "task.cancel", "write"):
-        raise Forbidden(
-            "task.forbidden",
-            f"a {caller.role} may not cancel or answer tasks",
-            hint="it takes write access; ask an admin for another role",
-        )

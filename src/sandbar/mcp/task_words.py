@@ -6,15 +6,14 @@ the seeds' own (`task-id`, `pending`, `running`, `complete`, `kind`).
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from sandbar.errors import Incorrect
 from sandbar.mcp.wire import INTERNAL_ERROR, RefusedError, json_encode
 from sandbar.verbs import Task
-from sandbar.workflow import CALL, Question, Reply
+from sandbar.workflow import CALL, Question
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 RELATED = "io.modelcontextprotocol/related-task"
@@ -241,23 +240,3 @@ def _seed_text(task: Task) -> str:
     if task.kind == "cancel":
         return f"Task cancelled. Workflow state: :{task.state}"
     return f"Task in state: :{task.state}\nProcess data: {json_encode(task.data).decode()}"
-
-
-# --- what is answered ------------------------------------------------------------------------
-
-
-def replies_in(given: Mapping[str, Any], asked: Container[str]) -> dict[str, Reply]:
-    """What a client answers to what was asked; the rest is ignored."""
-    return {key: _reply(reply) for key, reply in given.items() if key in asked}
-
-
-def _reply(given: Any) -> Reply:
-    action = given.get("action") if isinstance(given, dict) else None
-    content = given.get("content") if isinstance(given, dict) else None
-    if action not in ("accept", "decline", "cancel") or not isinstance(content, dict | None):
-        raise Incorrect(
-            "request.params",
-            "an answer is an object of action and content",
-            hint='for example {"action": "accept", "content": {"name": "Ada"}}',
-        )
-    return Reply(action, content or {})

@@ -17,11 +17,9 @@ from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.service import Service
 from sandbar.mcp.table import Method, Params, Result
 from sandbar.mcp.task_asking import (
-    answer,
     ask_follower,
     being_asked,
     can_be_asked,
-    must_write,
     next_question,
 )
 from sandbar.mcp.task_waiting import TaskStream
@@ -36,8 +34,8 @@ from sandbar.mcp.wire import (
     protocol_error,
 )
 from sandbar.model import is_over_budget
-from sandbar.verbs import Task, Tasks
-from sandbar.workflow import CALL, unknown_task
+from sandbar.verbs import TASK_METHODS, Task, TaskList
+from sandbar.workflow import unknown_task
 
 PAGE_TASKS = 50
 _TRIES = 3  # of a question whose answers do not fit
@@ -82,7 +80,7 @@ class TaskMethods:
         _admit(exchange, "tasks/cancel")
         handle, spelling = _handle(params, "tasks/cancel")
         try:
-            task = await self._service.read(exchange, lambda: self._cancel(exchange, handle))
+            task: Task = await self._perform(exchange, "cancel", {"task-id": handle})
         except Conflict as refusal:
             if is_modern(exchange.version):
                 return complete(exchange.version, {})
@@ -96,41 +94,16 @@ class TaskMethods:
             return words.seed_task(task, asked_by=spelling)
         return words.task_2025(task)
 
-    def _cancel(self, exchange: Exchange, handle: str) -> Task:
-        tasks = _tasks(exchange)
-        view = tasks.find(handle)
-        if view.workflow != CALL:  # whoever may make a call may also give it up
-            must_write(exchange.caller)
-        workflows = exchange.database.workflows
-        who = exchange.caller.principal
-        ended = workflows.cancel(
-            view.process_id,
-            principal=who,
-            roles=exchange.caller.roles,
-            run=view.run,
-            wordless=f"cancelled by {who}",
-        )
-        return tasks.shown(ended)
-
     async def list_tasks(self, exchange: Exchange, params: Params) -> Result:
         """The caller's tasks, newest first; the extension has no such list."""
         _refuse_modern(exchange)
         _admit(exchange, "tasks/list")
 
-        def look() -> tuple[list[Task], str | None]:
-            tasks = _tasks(exchange)
-            views, cursor = exchange.database.workflows.active(
-                started_by=exchange.caller.principal,
-                is_all=True,
-                limit=PAGE_TASKS,
-                cursor=params.get("cursor"),
-            )
-            return [tasks.shown(view) for view in views if tasks.reaches(view)], cursor
-
-        found, cursor = await self._service.read(exchange, look)
-        page: dict[str, Any] = {"tasks": [words.task_2025(task) for task in found]}
-        if cursor is not None:
-            page["nextCursor"] = cursor
+        wanted = {"all": True, "limit": PAGE_TASKS, "cursor": params.get("cursor")}
+        found: TaskList = await self._perform(exchange, "list", wanted)
+        page: dict[str, Any] = {"tasks": [words.task_2025(task) for task in found.tasks]}
+        if found.cursor is not None:
+            page["nextCursor"] = found.cursor
         return page
 
     async def result(self, exchange: Exchange, params: Params) -> Result:
@@ -157,17 +130,19 @@ class TaskMethods:
                 "inputResponses is an object of key to answer",
                 {"code": "request.params", "hint": "tasks/get shows the keys"},
             )
-        await self._answer(exchange, handle, given)
+        await self._perform(exchange, "answer", {"task-id": handle, "answers": given})
         return complete(exchange.version, {})
 
     # --- inside ------------------------------------------------------------------------------
 
-    async def _find(self, exchange: Exchange, handle: str) -> Task:
-        def look() -> Task:
-            tasks = _tasks(exchange)
-            return tasks.shown(tasks.find(handle))
+    async def _perform(self, exchange: Exchange, what: str, given: Params) -> Any:
+        verb = TASK_METHODS[what]
+        call = exchange.call(verb.name, given, verb=verb)
+        return await self._service.read(exchange, lambda: exchange.database.perform(call))
 
-        return await self._service.read(exchange, look)
+    async def _find(self, exchange: Exchange, handle: str) -> Task:
+        task: Task = await self._perform(exchange, "get", {"task-id": handle})
+        return task
 
     async def _until_done(self, exchange: Exchange, handle: str) -> Task:
         task = await self._find(exchange, handle)
@@ -204,17 +179,13 @@ class TaskMethods:
             "elicitation/create", {**params, "_meta": words.related(task)}
         )
         try:
-            await self._answer(exchange, task.task_id, {key: reply})
+            told = {"task-id": task.task_id, "answers": {key: reply}}
+            await self._perform(exchange, "answer", told)
         except Incorrect:
             return False
         except (Conflict, Forbidden):
             return True  # there is no way to decline, or someone else was quicker: wait
         return True
-
-    async def _answer(self, exchange: Exchange, handle: str, given: dict[str, Any]) -> None:
-        await self._service.read(
-            exchange, lambda: answer(exchange.database, exchange.caller, handle, given)
-        )
 
 
 def too_many_waiting() -> TooMany:
@@ -243,10 +214,6 @@ def missing_extension() -> RefusedError:
             "hint": "declare data.requiredCapabilities; or use the tools task.get, task.cancel",
         },
     )
-
-
-def _tasks(exchange: Exchange) -> Tasks:
-    return exchange.database.tasks(exchange.caller)
 
 
 def _handle(given: Params, method: str) -> tuple[str, str]:

@@ -10,17 +10,15 @@ from typing import Any, NamedTuple
 
 from sandbar.access import Caller, Guarded, Rights, kept_classes
 from sandbar.database import Database
-from sandbar.mcp.exchange import Listing, Spelling
+from sandbar.mcp.exchange import Spelling
 from sandbar.model import Introspection
+from sandbar.serving import ToolListing
 from sandbar.verbs import (
     CLASS_TOOLS,
     ClassTool,
     Verb,
-    class_arguments,
     class_tool_schema,
     class_tools,
-    input_schema,
-    output_schema,
 )
 
 CLASSES_IN_ENUM = 40
@@ -35,7 +33,7 @@ Tool = dict[str, Any]
 class _Key(NamedTuple):
     generation: int
     rights: Rights
-    listing: Listing
+    listing: ToolListing
     spelling: Spelling
 
 
@@ -46,7 +44,7 @@ class ToolLists:
         self.database = database
         self._made: dict[_Key, list[Tool]] = {}
 
-    def tools(self, caller: Caller, listing: Listing, spelling: Spelling) -> list[Tool]:
+    def tools(self, caller: Caller, listing: ToolListing, spelling: Spelling) -> list[Tool]:
         """The tools that this caller sees, in a fixed order."""
         offer = self.database.offer
         key = _Key(offer.generation, caller.rights, listing, spelling)
@@ -58,9 +56,9 @@ class ToolLists:
             self._made = {**kept, key: made}
         return made
 
-    def _make(self, caller: Caller, listing: Listing, spelling: Spelling) -> list[Tool]:
+    def _make(self, caller: Caller, listing: ToolListing, spelling: Spelling) -> list[Tool]:
         schema = self.database.guarded(caller).schema()
-        verbs = self.database.offer.catalogue.visible_to(caller)
+        verbs = self.database.catalogue.visible_to(caller)
         if listing == "core":
             verbs = [verb for verb in verbs if verb.is_core]
         if listing != "all":
@@ -77,9 +75,9 @@ class ToolLists:
         return tools
 
 
-def _tool(verb: Verb, listing: Listing, spelling: Spelling, known: dict[str, Any]) -> Tool:
-    arguments = input_schema(verb)
-    if names := class_arguments(verb):
+def _tool(verb: Verb, listing: ToolListing, spelling: Spelling, known: dict[str, Any]) -> Tool:
+    arguments = verb.takes
+    if names := verb.class_arguments:
         properties = dict(arguments["properties"])
         properties.update({name: {**properties[name], **known} for name in names})
         arguments = {**arguments, "properties": properties}
@@ -94,7 +92,7 @@ def _tool(verb: Verb, listing: Listing, spelling: Spelling, known: dict[str, Any
     }
     if verb.starts_task or verb.is_long:
         tool["execution"] = {"taskSupport": "required" if verb.needs_task else "optional"}
-    if listing == "full" and (answers := output_schema(verb)) is not None:
+    if listing == "full" and (answers := verb.gives) is not None:
         tool["outputSchema"] = answers
     return tool
 

@@ -38,7 +38,6 @@ from sandbar.verbs import (
     Started,
     Verb,
     Verbatim,
-    input_schema,
     is_class_tool_name,
 )
 
@@ -229,7 +228,7 @@ class Tools:
 
     async def _run(self, exchange: Exchange, params: Params, arguments: dict[str, Any]) -> Any:
         call = exchange.call(params["name"], arguments, Talk(exchange, params))
-        return await self._service.read(exchange, lambda: exchange.database.perform(call))
+        return await self._service.perform(exchange, call)
 
     def _failure(self, exchange: Exchange, problem: Problem, name: str) -> dict[str, Any]:
         if exchange.record is not None:
@@ -276,7 +275,7 @@ def _spelled(name: str, exchange: Exchange) -> str:
 
 
 def _schemas_with_headers(offer: Offer) -> dict[str, dict[str, Any]]:
-    schemas = {verb.name: input_schema(verb) for verb in offer.code.verbs}
+    schemas = {verb.name: verb.takes for verb in offer.code.verbs}
     return {
         name: schema
         for name, schema in schemas.items()

@@ -3,6 +3,7 @@
 This package is the model's only door; nobody imports its rooms.
 """
 
+from sandbar.model.asking import Askable
 from sandbar.model.bounds import BOUNDS, SchemaBounds
 from sandbar.model.budgets import (
     LIMIT_NAMES,
@@ -21,6 +22,7 @@ from sandbar.model.credentials import Credentials
 from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cursor
 from sandbar.model.definitions import definition_operations
 from sandbar.model.document_rules import Document
+from sandbar.model.drafts import SecretNotHashed
 from sandbar.model.expressions import Expression, compile_expression
 from sandbar.model.former import Former
 from sandbar.model.guarding import Guard, Touched
@@ -42,7 +44,9 @@ from sandbar.model.parts import definition_parts
 from sandbar.model.patterns import compile_pattern
 from sandbar.model.placing import Place
 from sandbar.model.plain_words import UNREADABLE, said_plainly, what_it_takes
+from sandbar.model.preview import Foreseen, Preview
 from sandbar.model.purging import PurgeMode
+from sandbar.model.queries import Question
 from sandbar.model.results import (
     Entity,
     HistoryEntry,
@@ -56,6 +60,7 @@ from sandbar.model.results import (
     TransactionEntry,
     Written,
 )
+from sandbar.model.searching import Search
 from sandbar.model.trails import (
     Answer,
     AuditRow,
@@ -80,6 +85,7 @@ __all__ = [
     "Account",
     "AllBut",
     "Answer",
+    "Askable",
     "AuditRow",
     "Budgets",
     "Claim",
@@ -93,6 +99,7 @@ __all__ = [
     "Entity",
     "EntityChange",
     "Expression",
+    "Foreseen",
     "Former",
     "Guard",
     "HistoryEntry",
@@ -111,14 +118,18 @@ __all__ = [
     "Outcome",
     "Page",
     "Place",
+    "Preview",
     "PurgeMode",
     "Purged",
+    "Question",
     "Receipt",
     "Restore",
     "RunEnd",
     "SchemaBounds",
     "Seal",
+    "Search",
     "SearchPage",
+    "SecretNotHashed",
     "SlotChange",
     "Standing",
     "Touched",

@@ -28,8 +28,7 @@ from sandbar.model.trouble import refuse
 from sandbar.model.values.refusals import quoted
 from sandbar.model.values.scalars import MAX_REF
 from sandbar.model.words import entity_words
-from sandbar.store.pieces import Change
-from sandbar.store.plan import Transaction
+from sandbar.store import Change, Transaction
 
 PRINCIPAL = "sandbar"
 

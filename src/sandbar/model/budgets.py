@@ -10,11 +10,11 @@ import msgspec
 
 from sandbar.errors import Incorrect, Problem, TooMany
 from sandbar.model.writes import Writes
-from sandbar.store.api import Store
-from sandbar.store.usage import (
+from sandbar.store import (
     LIMIT_NAMES,
     Account,
     Limits,
+    Store,
     background_full,
     limits_of,
     over_budget,

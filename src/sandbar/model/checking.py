@@ -20,7 +20,7 @@ from sandbar.model.properties import Property
 from sandbar.model.schema import Class
 from sandbar.model.unit import Unit
 from sandbar.patience import check as check_patience
-from sandbar.store.pieces import Pair
+from sandbar.store import Pair
 
 Takers = dict[Pair, list[int]]  # the first two who hold a key of a unique slot
 

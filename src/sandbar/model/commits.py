@@ -10,8 +10,7 @@ import msgspec
 from sandbar.model import core
 from sandbar.model.documents import read_doc
 from sandbar.model.schema import Schema
-from sandbar.store.api import Snapshot
-from sandbar.store.rows import Row, TxRow
+from sandbar.store import Row, Snapshot, TxRow
 
 ENTITIES_MAX = 1000  # of one commit; and about as many are read at a time
 

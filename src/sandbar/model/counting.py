@@ -7,7 +7,7 @@ from typing import Any
 
 from sandbar.errors import Incorrect
 from sandbar.model.schema import Schema
-from sandbar.store.api import Reads
+from sandbar.store import Reads
 
 Resolve = Callable[[Any], int]
 

@@ -8,12 +8,13 @@ from collections.abc import Collection
 from sandbar.errors import NotFound
 from sandbar.model import core
 from sandbar.model.naming import as_keys
+from sandbar.model.placing import last_changes_inside
 from sandbar.model.secrets import matches_secret
 from sandbar.model.writes import Latest, Writes
-from sandbar.store.api import Store, Token
+from sandbar.store import Store, Token
 
 _HOLDER = core.CLASS  # every workspace has it
-_SHARED_KEY = 0  # no property has this number
+_UNSHOWN = 0  # no property has this number: what is kept under it is in no document
 
 
 class Credentials:
@@ -40,7 +41,13 @@ class Credentials:
         return None if row is None else row.id
 
     def last_changes(self, ids: Collection[int]) -> dict[int, int]:
-        """When each of these entities last changed (its t), in one look; who is gone has none."""
+        """When each of these entities last changed (its t), in one look; who is gone has none.
+
+        Inside `run` as the open transaction sees it.
+        """
+        unit = self._writes.open_unit()
+        if unit is not None:
+            return last_changes_inside(unit, ids)
         with self._store.snapshot(self._ws) as snapshot:
             return {row.id: row.t for row in snapshot.entities(list(ids))}
 
@@ -78,15 +85,26 @@ class Credentials:
 
         It seals what clients are given to bring back. It is no hash: whoever reads the file has it.
         """
-        kept = self._store.secret(self._ws, _HOLDER, _SHARED_KEY)
+        kept = self._store.secret(self._ws, _HOLDER, _UNSHOWN)
         if kept is None:
             kept = self._writes.run(self._draw_key, "local", "a key that our servers share")
         return bytes.fromhex(kept)
 
+    def keep_note(self, entity_id: int, text: str) -> None:
+        """Inside `run`: note something about an entity that no answer ever shows."""
+        self._writes.open_transaction().keep_secret(entity_id, _UNSHOWN, text)
+
+    def note_of(self, entity_id: int) -> str | None:
+        """What was noted about an entity; inside `run` as the open transaction sees it."""
+        unit = self._writes.open_unit()
+        if unit is not None:
+            return unit.tx.secret(entity_id, _UNSHOWN)
+        return self._store.secret(self._ws, entity_id, _UNSHOWN)
+
     def _draw_key(self) -> str:
         tx = self._writes.open_transaction()
-        kept = tx.secret(_HOLDER, _SHARED_KEY)  # another server may have been quicker
+        kept = tx.secret(_HOLDER, _UNSHOWN)  # another server may have been quicker
         if kept is None:
             kept = secrets.token_hex(32)
-            tx.keep_secret(_HOLDER, _SHARED_KEY, kept)
+            tx.keep_secret(_HOLDER, _UNSHOWN, kept)
         return kept

@@ -12,7 +12,7 @@ from sandbar.model import core
 from sandbar.model.documents import Doc, exact, read_doc
 from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
-from sandbar.store.rows import Row
+from sandbar.store import Row
 
 _IDENT = str(core.IDENT)
 

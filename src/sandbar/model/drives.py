@@ -14,7 +14,7 @@ from sandbar.model.filters import And, Compare, Node, Or, Through
 from sandbar.model.properties import Property
 from sandbar.model.values import VALUE_TYPES
 from sandbar.model.values.keys import shortened
-from sandbar.store.scan import Between, Equals, Found
+from sandbar.store import Between, Equals, Found
 
 THROUGH_IDS_MAX = 1000
 PREFIX_BYTES = 224  # index keys of long values are exact up to here

@@ -12,7 +12,7 @@ from sandbar.model.documents import read_doc
 from sandbar.model.moments import Moment
 from sandbar.model.naming import as_id, as_keys, resolve_ever
 from sandbar.model.schema import Schema
-from sandbar.store.api import Snapshot
+from sandbar.store import Snapshot
 
 View = Callable[[Moment | None], AbstractContextManager[tuple[Snapshot, Schema, int | None]]]
 

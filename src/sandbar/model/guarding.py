@@ -14,7 +14,7 @@ from sandbar.model import core
 from sandbar.model.documents import Doc
 from sandbar.model.drafts import Draft
 from sandbar.model.schema import Schema
-from sandbar.store.plan import Transaction
+from sandbar.store import Transaction
 
 _IDENT = str(core.IDENT)
 _NONE: frozenset[str] = frozenset()

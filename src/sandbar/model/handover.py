@@ -6,7 +6,7 @@ from sandbar.model.documents import Doc, write_doc
 from sandbar.model.drafts import Draft
 from sandbar.model.schema import Class, Schema
 from sandbar.model.words import entity_words
-from sandbar.store.pieces import Change, Pair
+from sandbar.store import Change, Pair
 
 _ACTIVE = "workflow/active?"  # what a process holds until it has ended
 

@@ -11,8 +11,7 @@ from sandbar.model.properties import Property
 from sandbar.model.rendering import render
 from sandbar.model.results import HistoryEntry, SlotChange, TransactionEntry
 from sandbar.model.schema import Class, Schema
-from sandbar.store.api import Snapshot
-from sandbar.store.rows import TxRow, Version
+from sandbar.store import Snapshot, TxRow, Version
 
 SchemaAt = Callable[[int], Schema]
 Naming = Callable[[int], int | str]  # how a referenced entity is shown

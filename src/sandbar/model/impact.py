@@ -38,8 +38,7 @@ from sandbar.model.schema import Class
 from sandbar.model.unit import Unit
 from sandbar.model.words import entity_words
 from sandbar.patience import check as check_patience
-from sandbar.store.rows import Row
-from sandbar.store.scan import Equals, Position, Scan
+from sandbar.store import Equals, Position, Row, Scan
 
 PAGE = 1000
 
@@ -55,13 +54,20 @@ class Checked(NamedTuple):
 NOTHING_CHECKED = Checked(0, 0, frozenset())
 
 
-def conclude(unit: Unit, checked: Checked = NOTHING_CHECKED) -> None:
-    """Hand the unit's changes over; a changed metamodel is checked against all data first."""
+def conclude(
+    unit: Unit, checked: Checked = NOTHING_CHECKED, *, is_kept: bool = True
+) -> frozenset[int]:
+    """Hand the unit's changes over; a changed metamodel is checked against all data first.
+
+    The index follows only if anything of this is kept. Answers which classes were checked.
+    """
     if unit.schema is unit.base_schema:
-        unit.finish()
-        return
+        if is_kept:
+            unit.finish()
+        return frozenset()
+    unit.ask_guard()  # first: the rest tells of what exists
     _refuse_demotion(unit)
-    _bring_up_to_date(unit)
+    _bring_up_to_date(unit, is_indexed=is_kept)
     known = checked.classes if checked.generation == unit.base_schema.generation else frozenset()
     since = unit.tx.changed_since(checked.t) if known else []
 
@@ -70,7 +76,9 @@ def conclude(unit: Unit, checked: Checked = NOTHING_CHECKED) -> None:
             return instances(unit, item.cls)
         return [row for row in unit.tx.entities(since) if row.cls == item.cls.id]
 
-    report_on(unit, affected_by(unit), to_check)
+    affected = affected_by(unit)
+    report_on(unit, affected, to_check)
+    return frozenset(item.cls.id for item in affected)
 
 
 def settle(unit: Unit) -> None:
@@ -98,7 +106,7 @@ def _refuse_unformed_rows(unit: Unit, item: Affected) -> None:
         raise would_break(len(report), report)
 
 
-def _bring_up_to_date(unit: Unit) -> list[Affected]:
+def _bring_up_to_date(unit: Unit, *, is_indexed: bool = True) -> list[Affected]:
     """Hand the changes over, and let all other instances follow the rules in form and index."""
     is_same = unit.stored_schema is unit.schema
     stale = [] if is_same else list(concerned(unit.stored_schema, unit.schema))
@@ -106,6 +114,13 @@ def _bring_up_to_date(unit: Unit) -> list[Affected]:
         _rewrap(unit, item)
     _refuse_misfits(unit, stale)
     written = {draft.id for draft in unit.finish()}
+    if is_indexed:
+        _index(unit, stale, written)
+    return stale
+
+
+def _index(unit: Unit, stale: list[Affected], written: set[int]) -> None:
+    """Let the index, and the hashes of secrets, follow the rules of those classes."""
     ended: dict[int, list[int]] = {}
     for draft in unit.drafts.values() if stale else ():
         if draft.doc is None:
@@ -115,7 +130,6 @@ def _bring_up_to_date(unit: Unit) -> list[Affected]:
         for row in instances(unit, item.cls) if item.reindex else ():
             if row.id not in written:
                 _reindex(unit, item, row)
-    return stale
 
 
 def _refuse_demotion(unit: Unit) -> None:
@@ -144,12 +158,18 @@ def report_on(
             check_patience()
             findings = _findings(unit, item, row, read_doc(row.doc))
             broken += bool(findings)
-            if findings and len(report) < SHOWN_MAX:
-                report.append({"entity-id": row.id, "findings": data_of(findings)})
+            if findings:
+                _tell(unit, report, row.id, findings)
     broken += _check_new_uniques(unit, affected, report)
     broken += _check_defaults(unit, report)
     if broken:
         raise would_break(broken, report)
+
+
+def _tell(unit: Unit, report: list[dict[str, Any]], id: int, findings: list[Finding]) -> None:
+    """Report an instance, if there is room and the caller may be told of it."""
+    if len(report) < SHOWN_MAX and unit.shows(id):
+        report.append({"entity-id": id, "findings": data_of(findings)})
 
 
 def _refuse_misnamed(affected: list[Affected]) -> None:
@@ -301,10 +321,10 @@ def _check_new_uniques(unit: Unit, affected: list[Affected], report: list[dict[s
                     if first == row.id:
                         continue
                     broken += 1
-                    message = f"shares its value with entity {first}"
+                    other = f"entity {first}" if unit.shows(first) else "another entity"
+                    message = f"shares its value with {other}"
                     found = Finding(code="slot.not-unique", message=message, slot=property.ident)
-                    if len(report) < SHOWN_MAX:
-                        report.append({"entity-id": row.id, "findings": data_of([found])})
+                    _tell(unit, report, row.id, [found])
     return broken
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sandbar.model.writes import Writes
-from sandbar.store.api import Claim, JobQueue
+from sandbar.store import Claim, JobQueue
 
 
 class Jobs:

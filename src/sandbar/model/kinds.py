@@ -7,7 +7,7 @@ from typing import Any
 
 from sandbar.model.naming import resolve_ever
 from sandbar.model.schema import Schema
-from sandbar.store.api import Snapshot
+from sandbar.store import Snapshot
 
 
 def kinds_ever(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class
 from sandbar.model.unit import Unit
-from sandbar.store.rows import Row
+from sandbar.store import Row
 
 
 def forget_lost_secrets(

@@ -20,7 +20,7 @@ from sandbar.model.operations import OPERATIONS_MAX, Migrate
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class
 from sandbar.model.unit import Unit
-from sandbar.store.rows import Row
+from sandbar.store import Row
 
 
 class _Steps(NamedTuple):

@@ -9,7 +9,7 @@ from sandbar import clock
 from sandbar.errors import Incorrect
 from sandbar.model.values import VALUE_TYPES
 from sandbar.model.values.refusals import named
-from sandbar.store.rows import State
+from sandbar.store import State
 
 Moment = int | str | datetime
 

@@ -13,7 +13,7 @@ from sandbar.model.documents import Doc, read_doc
 from sandbar.model.properties import Property
 from sandbar.model.rendering import Source
 from sandbar.model.values import VALUE_TYPES
-from sandbar.store.scan import Equals, Found, Key, Position, Scan
+from sandbar.store import Equals, Found, Key, Position, Scan
 
 _REF = VALUE_TYPES["db.type/ref"]
 _PAGE = 2_000

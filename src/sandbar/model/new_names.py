@@ -7,7 +7,7 @@ from sandbar.keywords import parse_ident
 from sandbar.model import core
 from sandbar.model.operations import Create
 from sandbar.model.unit import Unit
-from sandbar.store.pieces import CHOSEN_ID_MAX
+from sandbar.store import CHOSEN_ID_MAX
 
 
 def given_ident(op: Create) -> str | None:

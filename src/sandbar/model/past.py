@@ -10,8 +10,7 @@ from sandbar.model.moments import Moment, moment_t
 from sandbar.model.naming import resolve_ever, unknown_entity
 from sandbar.model.results import HistoryEntry, SlotChange
 from sandbar.model.schema import Schema
-from sandbar.store.api import Snapshot
-from sandbar.store.rows import Version
+from sandbar.store import Snapshot, Version
 
 SchemaAt = Callable[[int], Schema]
 

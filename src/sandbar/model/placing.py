@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from sandbar.model.naming import resolve, unknown_entity
 from sandbar.model.schema import Schema
 from sandbar.model.unit import Unit
-from sandbar.store.api import Snapshot
+from sandbar.store import Snapshot
 
 
 class Place(NamedTuple):
@@ -35,3 +36,14 @@ def place_inside(unit: Unit, entity: Any) -> Place:
     return Place(
         draft.id, unit.tx.t if is_new or draft.before is None else draft.before.t, unit.tx.epoch
     )
+
+
+def last_changes_inside(unit: Unit, ids: Collection[int]) -> dict[int, int]:
+    """When each of these entities last changed, as the open transaction sees it."""
+    found = {row.id: row.t for row in unit.tx.entities(list(ids))}
+    for draft in (unit.drafts[id] for id in ids if id in unit.drafts):
+        if draft.doc is None:
+            found.pop(draft.id, None)
+        elif draft.is_changed():
+            found[draft.id] = unit.tx.t
+    return found

@@ -17,7 +17,7 @@ from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
 from sandbar.model.unit import KEYWORD
 from sandbar.model.values.door import MAX_LONG
-from sandbar.store.api import Wanted
+from sandbar.store import Wanted
 
 
 def wanted_by(

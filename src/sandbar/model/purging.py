@@ -14,7 +14,7 @@ from sandbar.model.impact import conclude
 from sandbar.model.perform import evolve
 from sandbar.model.restoring import named_ever, unknown
 from sandbar.model.unit import Unit
-from sandbar.store.api import Store, Version
+from sandbar.store import Store, Version
 
 PurgeMode = Literal["refuse", "detach"]
 

@@ -7,7 +7,7 @@ checked against the whole filter.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sandbar.errors import Incorrect, NotFound, Problem, Unsupported
@@ -19,6 +19,7 @@ from sandbar.model.drives import Drive, choose_drive
 from sandbar.model.filter_evaluation import Evaluator
 from sandbar.model.filters import EVERYTHING, Node, is_local, parse_filter
 from sandbar.model.hiding import hidden_ids
+from sandbar.model.moments import Moment
 from sandbar.model.naming import Naming, unknown_entity
 from sandbar.model.neighbours import Neighbours, Surroundings
 from sandbar.model.properties import Property
@@ -27,7 +28,7 @@ from sandbar.model.results import Page
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values.refusals import suggestion
 from sandbar.patience import check as check_patience
-from sandbar.store.scan import Between, Equals, Found, Position, Scan
+from sandbar.store import Between, Equals, Found, Position, Scan
 
 LIMIT_DEFAULT = 50
 LIMIT_MAX = 1000
@@ -40,15 +41,16 @@ _ROWS_BETWEEN_LOOKS = 128  # how often a walk asks whether anybody still waits
 
 
 class Question(NamedTuple):
-    """A query as it was asked."""
+    """A query as it was asked. It is passed on whole; a field is read where it counts."""
 
     class_: Any
     where: Any = None
     order_by: str | None = None
-    fields: tuple[str, ...] | None = None
+    fields: Sequence[str] | None = None
     limit: int = LIMIT_DEFAULT
     cursor: str | None = None
-    hidden: Collection[str] = ()
+    as_of: Moment | None = None
+    hidden: Collection[str] = ()  # classes whose instances are left out
 
 
 class View(NamedTuple):
@@ -79,10 +81,13 @@ def question_of(question: Question) -> str:
     return question_digest(question.class_, question.where, question.order_by)
 
 
-def chosen_fields(fields: object) -> tuple[str, ...]:
-    """The slots that the caller wants to see."""
+def with_fields_checked(question: Question) -> Question:
+    """The question, with the slots that the caller wants to see as a tuple of them."""
+    fields: object = question.fields
+    if fields is None:
+        return question
     if isinstance(fields, list | tuple | set | frozenset) and len(fields) <= FIELDS_MAX:
-        return tuple(fields)
+        return question._replace(fields=tuple(fields))
     wrong = f"fields is a list of at most {FIELDS_MAX} slots"
     raise Incorrect("query.fields", wrong, hint='for example ["db/ident"]')
 
@@ -183,7 +188,7 @@ class _Walk:
         self.everything = Equals(core.TYPE, type_keys)
         self.drive: Drive = choose_drive(self.filter, self.everything, self._ids, self._is_small)
 
-    def _fields(self, names: tuple[str, ...] | None, wrong: list[Wrong]) -> frozenset[str] | None:
+    def _fields(self, names: Sequence[str] | None, wrong: list[Wrong]) -> frozenset[str] | None:
         """The idents of the slots to be shown; None for all."""
         if names is None:
             return None

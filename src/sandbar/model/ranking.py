@@ -20,7 +20,7 @@ from sandbar.model.properties import Property
 from sandbar.model.schema import Class
 from sandbar.model.search_terms import Wanted
 from sandbar.model.words import fold
-from sandbar.store.search import Term
+from sandbar.store import Term
 
 COUNTED_MAX = 400
 """Those who have a word are counted so far; whatever more have is common."""

@@ -12,7 +12,7 @@ from sandbar.model.core import Entry
 from sandbar.model.schema import Schema
 from sandbar.model.searching import build_index
 from sandbar.model.writes import refuse_in_event_loop
-from sandbar.store.api import Store
+from sandbar.store import Store
 
 
 def make_ready(

@@ -8,9 +8,7 @@ from typing import Any
 from sandbar.model.naming import Names
 from sandbar.model.queries import Question, View, answer
 from sandbar.model.schema import Schema
-from sandbar.store.api import Snapshot
-from sandbar.store.rows import Row
-from sandbar.store.scan import Key
+from sandbar.store import Key, Row, Snapshot
 
 
 def plans_of(snapshot: Snapshot, schema: Schema, question: Question) -> str:

@@ -10,8 +10,7 @@ from sandbar.model.documents import Doc, read_doc
 from sandbar.model.results import Entity
 from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
-from sandbar.store.rows import Row
-from sandbar.store.scan import Found, Key
+from sandbar.store import Found, Key, Row
 
 INVERSE_VALUES_MAX = 1000
 

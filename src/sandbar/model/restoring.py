@@ -20,8 +20,7 @@ from sandbar.model.operations import Restore
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class
 from sandbar.model.unit import Unit
-from sandbar.store.plan import Transaction
-from sandbar.store.rows import Row, State
+from sandbar.store import Row, State, Transaction
 
 Findings = list[tuple[Problem, str]]
 

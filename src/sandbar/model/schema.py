@@ -20,7 +20,7 @@ from sandbar.model.properties import Property
 from sandbar.model.reaching import reached
 from sandbar.model.values import VALUE_TYPES
 from sandbar.model.values.refusals import named, suggestion
-from sandbar.store.pieces import Pair
+from sandbar.store import Pair
 
 MetaDocs = Mapping[int, tuple[int, Doc]]  # id to class and document
 Changes = Mapping[int, tuple[int, Doc] | None]

@@ -12,8 +12,7 @@ from sandbar.model.documents import Doc, read_doc
 from sandbar.model.reaching import reached
 from sandbar.model.schema import Schema
 from sandbar.model.values import VALUE_TYPES
-from sandbar.store.rows import Head, Row, State, TxRow
-from sandbar.store.scan import Equals, Found, Position, Scan
+from sandbar.store import Equals, Found, Head, Position, Row, Scan, State, TxRow
 
 _PAGE = 1000
 _PAST_SCHEMAS_MAX = 16

@@ -17,7 +17,7 @@ from sandbar.model.question_words import COMMON_WORDS, PARTICLES
 from sandbar.model.values import door_check
 from sandbar.model.word_forms import AS_WRITTEN, INFLECTED, forms_of
 from sandbar.model.words import words_in
-from sandbar.store.search import AllOf, AnyOf, Term
+from sandbar.store import AllOf, AnyOf, Term
 
 QUERY_CHARACTERS_MAX = 1000
 QUERY_WORDS_MAX = 32

@@ -20,6 +20,7 @@ from sandbar.model import core
 from sandbar.model.cursors import Cursor, question_digest, read_cursor, write_cursor
 from sandbar.model.documents import read_doc
 from sandbar.model.hiding import AllBut, hidden_ids
+from sandbar.model.moments import Moment
 from sandbar.model.ranking import COUNTED_MAX, Yardstick, fields_of, weight_of
 from sandbar.model.rendering import Source, render
 from sandbar.model.results import Hit, SearchPage
@@ -28,9 +29,7 @@ from sandbar.model.search_terms import Asked, Wanted, parse_search
 from sandbar.model.snippets import snippet_of
 from sandbar.model.values.scalars import MAX_REF
 from sandbar.model.words import entity_words
-from sandbar.store.api import Store, Transaction
-from sandbar.store.rows import Row
-from sandbar.store.search import AllOf, Sought
+from sandbar.store import AllOf, Row, Sought, Store, Transaction
 
 LIMIT_MAX = 100
 WINDOW = 200
@@ -52,13 +51,14 @@ _BUILT_ROWS = 500  # per transaction
 
 
 class Search(NamedTuple):
-    """A search as it was asked."""
+    """A search as it was asked. It is passed on whole; a field is read where it counts."""
 
-    query: Any
-    class_: Any
-    limit: Any
-    cursor: str | None
-    hidden: Collection[Any]
+    query: str
+    class_: Any = None
+    limit: int = 20
+    cursor: str | None = None
+    as_of: Moment | None = None
+    hidden: Collection[Any] = ()  # classes whose instances are left out
 
 
 class Searched(Source, Protocol):

@@ -17,7 +17,7 @@ from sandbar.model.operations import Create, Operation, Update
 from sandbar.model.properties import Property
 from sandbar.model.schema import Schema
 from sandbar.model.values import VALUE_TYPES
-from sandbar.store.api import Snapshot
+from sandbar.store import Snapshot
 
 T = TypeVar("T")
 
@@ -62,6 +62,13 @@ def hash_secrets(schema: Schema, operations: list[Operation]) -> list[Operation]
     rules = {name: schema.property_named(name) for name in schema.secret_slots}
     named = secret.union(f":{name}" for name in secret)
     return [op if _says_none(op, named) else _hashed(op, secret, rules) for op in operations]
+
+
+def sets_secrets(schema: Schema, operations: list[Operation]) -> bool:
+    """Whether there is anything to hash, by this schema."""
+    secret = schema.secret_slots
+    named = secret.union(f":{name}" for name in secret)
+    return bool(secret) and not all(_says_none(op, named) for op in operations)
 
 
 def kept_secret(snapshot: Snapshot, schema: Schema, entity: Any, slot: str) -> str | None:

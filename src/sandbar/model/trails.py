@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from sandbar.store.answer import Answer
-from sandbar.store.trail import AuditRow, KeyUses, Note, RunEnd, Seal, Trail, accompanied, accompany
+from sandbar.store import (
+    Answer,
+    AuditRow,
+    KeyUses,
+    Note,
+    RunEnd,
+    Seal,
+    Trail,
+    accompanied,
+    accompany,
+)
 
 __all__ = [
     "Answer",

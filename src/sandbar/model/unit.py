@@ -40,8 +40,7 @@ from sandbar.model.schema import Class, Schema
 from sandbar.model.values import VALUE_TYPES
 from sandbar.model.values.scalars import decode_ref
 from sandbar.patience import check as check_patience
-from sandbar.store.plan import Transaction
-from sandbar.store.wanted import Wanted
+from sandbar.store import Transaction, Wanted
 
 REF = VALUE_TYPES["db.type/ref"]
 KEYWORD = VALUE_TYPES["db.type/keyword"]

@@ -20,8 +20,7 @@ from sandbar.model.documents import Doc, exact, read_doc
 from sandbar.model.hiding import hidden_ids
 from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
-from sandbar.store.api import Snapshot
-from sandbar.store.scan import Equals, Found, Key, Position, Scan
+from sandbar.store import Equals, Found, Key, Position, Scan, Snapshot
 
 _LOOKED_UP = 1000  # at once
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from sandbar.errors import Unavailable
 from sandbar.patience import current
-from sandbar.store.answer import Answer
+from sandbar.store import Answer
 
 T = TypeVar("T")
 

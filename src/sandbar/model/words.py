@@ -12,7 +12,7 @@ from unicodedata import category, normalize
 
 from sandbar.model.documents import Doc
 from sandbar.model.schema import Class
-from sandbar.store.search import GAP
+from sandbar.store import GAP
 
 WORD_CHARACTERS_MAX = 255
 """A longer word counts by its beginning."""

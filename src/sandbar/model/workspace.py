@@ -6,13 +6,14 @@ that runs in it) join the open transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
 from sandbar.errors import Problem
 from sandbar.model import core
+from sandbar.model.asking import Askable
 from sandbar.model.bootstrap import read_metamodel
 from sandbar.model.bounds import BOUNDS, SchemaBounds
 from sandbar.model.budgets import Budgets
@@ -32,8 +33,9 @@ from sandbar.model.moments import Moment, moment_t
 from sandbar.model.naming import Names, as_id, as_keys, resolve, unknown_entity
 from sandbar.model.past import difference, entity_history
 from sandbar.model.placing import Place, place_in, place_inside
+from sandbar.model.preview import Admit, Preview
 from sandbar.model.purging import PurgeMode
-from sandbar.model.queries import LIMIT_DEFAULT, Question, View, answer, chosen_fields, cursor_of
+from sandbar.model.queries import Question, View, answer, cursor_of, with_fields_checked
 from sandbar.model.readiness import make_ready
 from sandbar.model.recording import plans_of
 from sandbar.model.rendering import render, render_plain
@@ -52,17 +54,15 @@ from sandbar.model.schema import Schema
 from sandbar.model.schema_cache import SchemaCache
 from sandbar.model.searching import Search, refuse_past, refuse_unbuilt, search_page
 from sandbar.model.secrets import kept_secret, matches_secret
-from sandbar.model.trial import try_out
 from sandbar.model.validity import Validity
 from sandbar.model.values.scalars import MAX_REF
 from sandbar.model.writes import Writes
-from sandbar.store.api import Snapshot, Store
-from sandbar.store.watchers import Watch
+from sandbar.store import Answer, Snapshot, Store, Watch
 
 T = TypeVar("T")
 
 
-class Workspace:
+class Workspace(Askable):
     """All that can be asked of one workspace, bound to it for good."""
 
     def __init__(self, store: Store, ws: int, bounds: SchemaBounds = BOUNDS) -> None:
@@ -186,21 +186,9 @@ class Workspace:
                 raise unknown_entity(schema, entity)
             return render(schema, rows, snapshot, as_of=t)[0]
 
-    def query(
-        self,
-        class_: Any,
-        where: Any = None,
-        *,
-        order_by: str | None = None,
-        fields: Sequence[str] | None = None,
-        limit: int = LIMIT_DEFAULT,
-        cursor: str | None = None,
-        as_of: Moment | None = None,
-        hidden: Collection[str] = (),
-    ) -> Page:
-        """One page of the instances of a class that satisfy a filter, `hidden` ones left out."""
-        chosen = None if fields is None else chosen_fields(fields)
-        question = Question(class_, where, order_by, chosen, limit, cursor, hidden)
+    def ask(self, question: Question) -> Page:
+        """One page of the instances of a class that satisfy a filter."""
+        question, as_of = with_fields_checked(question), question.as_of
         unit = self._writes.open_unit()
         if unit is not None and as_of is None:
             return self._writes.query(unit, question)
@@ -217,19 +205,9 @@ class Workspace:
             view = View(snapshot, schema, t, state.epoch, past)
             return answer(view, question, resume, Names(snapshot, schema, past))
 
-    def search(
-        self,
-        query: str,
-        *,
-        class_: Any = None,
-        limit: int = 20,
-        cursor: str | None = None,
-        as_of: Moment | None = None,
-        hidden_classes: Collection[int | str] = frozenset(),
-    ) -> SearchPage:
-        """One page of what is found, best first; instances of `hidden_classes` are not there."""
-        refuse_past(as_of)
-        search = Search(query, class_, limit, cursor, hidden_classes)
+    def look_for(self, search: Search) -> SearchPage:
+        """One page of what is found by words or a question, best first."""
+        refuse_past(search.as_of)
         unit = self._writes.open_unit()
         if unit is not None:
             return self._writes.search(unit, search)
@@ -333,6 +311,18 @@ class Workspace:
         """
         return self._writes.transact(operations, principal, reason, idempotency_key, asked, guard)
 
+    def submit(
+        self,
+        operations: Sequence[Any],
+        *,
+        principal: str,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        guard: Guard | None = None,
+    ) -> Answer[Written] | None:
+        """Queue a transaction, for who is called back; None if `transact` has to take its time."""
+        return self._writes.submit(operations, principal, reason, idempotency_key, guard)
+
     def define(
         self,
         properties: Definitions,
@@ -349,13 +339,9 @@ class Workspace:
         asked = [properties, classes]
         return self._writes.transact(operations, principal, reason, idempotency_key, asked, guard)
 
-    def trial(
-        self, operations: Sequence[Any], *, guard: Guard | None = None
-    ) -> list[dict[str, Any]]:
-        """What `transact` would find wrong with these operations; nothing is written."""
-        with self._view(None) as (snapshot, schema, _):
-            state = snapshot.state
-        return try_out(self._store, self._ws, state, schema, operations, guard)
+    def preview(self, *, guard: Guard | None = None, admit: Admit | None = None) -> Preview:
+        """What writes would do, as far as the guard lets them, and `admit` what they name."""
+        return self._writes.preview(guard, admit)
 
     def purge(
         self,

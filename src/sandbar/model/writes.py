@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -12,19 +11,26 @@ from typing import Any, TypeVar
 import msgspec
 
 from sandbar import clock
-from sandbar.errors import Conflict, Fault, Incorrect
+from sandbar.errors import Conflict, Fault, Forbidden, Incorrect, NotFound
 from sandbar.model.counting import count_holders
 from sandbar.model.cursors import other_moment
 from sandbar.model.documents import write_doc
-from sandbar.model.drafts import Hashed, SecretNotHashed
+from sandbar.model.drafts import SecretNotHashed
 from sandbar.model.forms import refuse_unformed
 from sandbar.model.guarding import Guard
+from sandbar.model.idempotency import (
+    checked_operations,
+    digest_of,
+    other_request,
+    receipt_of,
+    replay,
+)
 from sandbar.model.impact import NOTHING_CHECKED, Checked, conclude, settle
 from sandbar.model.naming import unknown_entity
-from sandbar.model.operations import BYTES_MAX, Operation, parse_operations
+from sandbar.model.operations import Create, Operation
 from sandbar.model.perform import perform
 from sandbar.model.prefetch import wanted_by, wanted_names
-from sandbar.model.preflight import preflight
+from sandbar.model.preview import Admit, Preview, SchemaOf, defines
 from sandbar.model.purging import Gone, PurgeMode, check_mode, owes_scrub, purge_entity
 from sandbar.model.queries import Question, View, answer, cursor_of
 from sandbar.model.rendering import render
@@ -33,21 +39,21 @@ from sandbar.model.restoring import purged
 from sandbar.model.results import Entity, Page, Purged, Receipt, SearchPage, Written
 from sandbar.model.schema import Schema
 from sandbar.model.searching import Search, search_page
-from sandbar.model.secrets import ATTEMPTS_MAX, hash_secrets, schema_moving, with_hashed_secrets
+from sandbar.model.secrets import (
+    ATTEMPTS_MAX,
+    hash_secrets,
+    schema_moving,
+    sets_secrets,
+    with_hashed_secrets,
+)
 from sandbar.model.unit import Unit
-from sandbar.model.values.refusals import plain
 from sandbar.model.waiting import outcome_of
-from sandbar.store.answer import Answer
-from sandbar.store.api import NOTHING_WANTED, Store, Transaction
-from sandbar.store.pieces import CHOSEN_ID_MAX
-from sandbar.store.rows import Row
-from sandbar.store.scan import Key
+from sandbar.store import CHOSEN_ID_MAX, NOTHING_WANTED, Answer, Key, Row, Store, Transaction
 
 T = TypeVar("T")
 
 BATCHED_OPERATIONS_MAX = 256  # larger transactions run alone
 
-SchemaOf = Callable[[int, int], Schema]  # generation and epoch to schema
 Latest = Callable[[bool], Schema]  # the schema at hand, or a fresh one
 
 
@@ -89,12 +95,7 @@ class Writes:
 
         A retry must ask for the same: for these operations, or for what they were `asked` by.
         """
-        operations = parse_operations(given)
-        if not operations:
-            raise Incorrect(
-                "operations.none", "a transaction has at least one operation", hint="give one"
-            )
-        check_request(principal, reason, key)
+        operations = checked_operations(given, principal, reason, key)
         unit = self.open_unit()
         if unit is not None:
             outer, unit.guard = unit.guard, guard or unit.guard
@@ -108,34 +109,75 @@ class Writes:
             # A stale schema only costs a second attempt, so the first one does without a look.
             schema = self._latest(attempt > 0)
             ready = hash_secrets(seen or schema, operations)
-            digest = _digest(ready, asked, is_kept=key is not None)
-
             try:
-                checked = self._check_before(ready, key, guard)
-                work = partial(self._write, ready, checked, principal, reason, key, digest, guard)
-                records = () if key is None else ((principal, key),)
-                is_near = self._store.reads_in_microseconds  # then there is nothing to fetch ahead
-                answer = self._store.submit(
-                    self._ws,
-                    work,
-                    wanted=NOTHING_WANTED if is_near else wanted_by(schema, ready, records),
-                    # What defines cannot share a batch: why have the writer find that out?
-                    alone=len(ready) > BATCHED_OPERATIONS_MAX or checked is not NOTHING_CHECKED,
-                )
+                answer = self._submit(schema, ready, principal, reason, key, asked, guard)
                 return answer.result() if self._running is None else self._outcome(answer)
             except SecretNotHashed as found:
                 seen = found.schema
         raise schema_moving()
 
+    def submit(
+        self,
+        given: Sequence[Any],
+        principal: str,
+        reason: str | None,
+        key: str | None,
+        guard: Guard | None,
+    ) -> Answer[Written] | None:
+        """Queue a transaction, for who is called back; None if `transact` has to take its time.
+
+        It does so to hash secrets, and to check what a change of the metamodel would break.
+        """
+        operations = checked_operations(given, principal, reason, key)
+        schema = self._latest(False)
+        if self.open_unit() is not None or any(defines(schema, [op]) for op in operations):
+            return None
+        if sets_secrets(schema, operations):
+            return None
+        return self._submit(schema, operations, principal, reason, key, None, guard)
+
+    def _submit(
+        self,
+        schema: Schema,
+        ready: list[Operation],
+        principal: str,
+        reason: str | None,
+        key: str | None,
+        asked: Any,
+        guard: Guard | None,
+    ) -> Answer[Written]:
+        digest = digest_of(ready, asked, is_kept=key is not None)
+        checked = self._check_before(schema, ready, key, guard)
+        work = partial(self._write, ready, checked, principal, reason, key, digest, guard)
+        records = () if key is None else ((principal, key),)
+        is_near = self._store.reads_in_microseconds  # then there is nothing to fetch ahead
+        return self._store.submit(
+            self._ws,
+            work,
+            wanted=NOTHING_WANTED if is_near else wanted_by(schema, ready, records),
+            # What defines cannot share a batch: why have the writer find that out?
+            alone=len(ready) > BATCHED_OPERATIONS_MAX or checked is not NOTHING_CHECKED,
+        )
+
     def _check_before(
-        self, ready: list[Operation], key: str | None, guard: Guard | None
+        self, schema: Schema, ready: list[Operation], key: str | None, guard: Guard | None
     ) -> Checked:
+        """What a change of the metamodel breaks is found out before the writer is held up by it."""
+        if not defines(schema, ready):
+            return NOTHING_CHECKED
+        if all(isinstance(op, Create) for op in ready):
+            return Checked(schema.generation, 0, frozenset())  # what is new has no instances yet
         try:
-            return preflight(self._store, self._ws, self._latest, ready, guard) or NOTHING_CHECKED
-        except Conflict:
-            if key is None:
+            return self.preview(guard).foresee(ready).checked
+        except (Incorrect, Forbidden, NotFound, Conflict) as problem:
+            # A retry only the writer can tell; all else it will say with more authority.
+            if problem.code == "schema.would-break" and key is None:
                 raise
-            return NOTHING_CHECKED  # it may be a retry, which only the writer can tell
+            return NOTHING_CHECKED
+
+    def preview(self, guard: Guard | None, admit: Admit | None = None) -> Preview:
+        """The workspace as it is now, and what writes would make of it."""
+        return Preview(self._store, self._ws, self._schema_of, guard, admit)
 
     def run(
         self,
@@ -187,13 +229,13 @@ class Writes:
         """Inside `run`: whether this was asked for, and done, before; if not, it is now."""
         check_request(principal, None, key)
         tx = self.open_transaction()
-        digest = _digest([], asked, is_kept=True)
+        digest = digest_of([], asked, is_kept=True)
         record = tx.recall(principal, key)
         if record is None:
             tx.remember(principal, key, digest, "{}")
             return False
         if record.digest != digest:
-            raise _other_request()
+            raise other_request()
         return True
 
     def purge(
@@ -221,7 +263,7 @@ class Writes:
             unit = Unit(tx, self._schema_of(tx.generation, tx.epoch), guard)
             gone = purge_entity(unit, entity, mode)
             if gone.mark is None:
-                return _receipt(tx), gone
+                return receipt_of(tx), gone
             return Receipt(gone.mark.t, clock.instant_text(gone.mark.instant_us), tx.epoch), gone
 
         receipt, gone = self._outcome(self._store.submit(self._ws, work, alone=True))
@@ -275,12 +317,12 @@ class Writes:
         if key is not None:
             record = tx.recall(principal, key)
             if record is not None:
-                return _replay(record.digest, record.receipt, digest)
+                return replay(record.digest, record.receipt, digest)
         tx.attribute(principal, reason)
         unit = Unit(tx, self._schema_of(tx.generation, tx.epoch), guard)
         outcomes = perform(unit, operations)
         conclude(unit, checked)
-        written = Written(_receipt(tx), outcomes, unit.temps)
+        written = Written(receipt_of(tx), outcomes, unit.temps)
         if key is not None:
             tx.remember(principal, key, digest, msgspec.json.encode(written).decode())
         return written
@@ -292,10 +334,10 @@ class Writes:
         tx = unit.tx
 
         def attempt(ready: list[Operation]) -> Written:
-            digest = _digest(ready, asked, is_kept=key is not None)
+            digest = digest_of(ready, asked, is_kept=key is not None)
             record = None if key is None else tx.recall(principal, key)
             if record is not None:
-                return _replay(record.digest, record.receipt, digest)
+                return replay(record.digest, record.receipt, digest)
             if not self._store.reads_in_microseconds:
                 tx.prefetch(wanted_by(unit.schema, ready, ()))
             with unit.undone_by_failure():
@@ -303,7 +345,7 @@ class Writes:
                 unit.ask_guard(since_undo=True)
             if any(outcome.changed for outcome in outcomes):
                 tx.changed_ids.add(next(o.entity_id for o in outcomes if o.changed))
-            written = Written(_receipt(tx), outcomes, dict(unit.temps))
+            written = Written(receipt_of(tx), outcomes, dict(unit.temps))
             if key is not None:
                 tx.remember(principal, key, digest, msgspec.json.encode(written).decode())
             return written
@@ -339,51 +381,3 @@ def refuse_in_event_loop() -> None:
             "a write would block this thread's event loop",
             hint="call it in a worker thread, for example with asyncio.to_thread",
         )
-
-
-def _plain(value: Any) -> str:
-    """How values that are not JSON enter a digest; a secret must not, not even hashed."""
-    return "a secret" if isinstance(value, Hashed) else plain(value)
-
-
-def _digest(operations: list[Operation], asked: Any, *, is_kept: bool) -> str:
-    """What tells one request from another, if that is needed; refuses what is too large."""
-    try:
-        text = msgspec.json.encode(operations, enc_hook=_plain, order="deterministic")
-    except (TypeError, ValueError, RecursionError) as error:
-        raise Incorrect(
-            "operations.malformed",
-            "these operations cannot be written as JSON",
-            hint="use text without lone surrogates, objects with text keys and little nesting",
-        ) from error
-    if len(text) > BYTES_MAX:
-        raise Incorrect(
-            "operations.too-large",
-            f"a transaction has at most {BYTES_MAX} bytes",
-            hint="send it in several parts",
-        )
-    if is_kept and asked is not None:
-        text = msgspec.json.encode(asked, enc_hook=_plain, order="deterministic")
-    return hashlib.sha256(text).hexdigest() if is_kept else ""
-
-
-def _receipt(tx: Transaction) -> Receipt:
-    """A write that changed nothing points at the last transaction before it."""
-    if tx.changed_ids:
-        audit = None if tx.ride is None else tx.ride.quote()
-        return Receipt(tx.t, clock.instant_text(tx.instant_us), tx.epoch, audit)
-    return Receipt(tx.t - 1, clock.instant_text(tx.last_instant_us), tx.epoch)
-
-
-def _replay(known: str, receipt: str, digest: str) -> Written:
-    if known != digest:
-        raise _other_request()
-    return msgspec.structs.replace(msgspec.json.decode(receipt, type=Written), replayed=True)
-
-
-def _other_request() -> Conflict:
-    return Conflict(
-        "idempotency.mismatch",
-        "this idempotency key was used for another request",
-        hint="use a new key for a new request",
-    )

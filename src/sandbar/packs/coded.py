@@ -24,9 +24,7 @@ from sandbar.codecs import BASE_CODECS, Codec
 from sandbar.errors import Conflict, Fault, Problem
 from sandbar.faults import log_fault
 from sandbar.projects import Source, built_in_sources
-from sandbar.verbs.catalogue import PREFIX, Verb
-from sandbar.verbs.content import NeedsInput, Verbatim
-from sandbar.verbs.context import Context
+from sandbar.verbs import PREFIX, Context, NeedsInput, Verb, Verbatim
 from sandbar.workflow import Activity, EffectHandler
 
 GROUP = "sandbar.packs"

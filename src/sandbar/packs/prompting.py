@@ -18,8 +18,7 @@ from sandbar.packs.coded import PackCode, PromptMessages
 from sandbar.packs.messages import PromptArgument, check_messages, fill, parsed_arguments
 from sandbar.packs.records import PROMPT, Readable, instances
 from sandbar.suggestions import Suggestion, called_now
-from sandbar.verbs.content import NeedsInput, Verbatim
-from sandbar.verbs.context import Context
+from sandbar.verbs import Context, NeedsInput, Verbatim
 
 PROMPTS_MAX = 1000  # the oldest are listed
 ARGUMENT_MAX_CHARACTERS = 100_000

@@ -11,18 +11,20 @@ from typing import Any
 
 from sandbar.access import (
     Guarded,
+    access_definitions,
     is_protected,
     refuse_others_workflow,
     refuse_reserved_workflow,
+    remembered,
 )
-from sandbar.errors import Forbidden, Problem
+from sandbar.errors import Conflict, Forbidden, Problem
 from sandbar.findings import data_of, finding_of, moved_data
-from sandbar.model import Create, Introspection, Operation, Update, definition_parts
+from sandbar.model import Create, Introspection, Operation, Preview, Update, definition_parts
 from sandbar.projects.documents import SPEC
 from sandbar.projects.findings import REFUSALS
 from sandbar.projects.judging import Verdict
 from sandbar.projects.writing import blame, operation
-from sandbar.workflow import OWN_DEFINITIONS, Workflows, read_spec
+from sandbar.workflow import OWN_DEFINITIONS, Workflows, read_spec, workflow_definitions
 
 _BUILT_UPON = ("dt/range", "dt/subclass-of", "dt/slots", "dt/inverse-of", "dt/domain")
 _PRINCIPALS = "auth/Principal"  # known where access is
@@ -44,45 +46,60 @@ class Definitions:
         left = [verdict for verdict in verdicts if verdict.is_write]
         while left:
             try:
-                return left, self._db.foreseen(self._writing(left))
+                return left, self.foreseen(left).schema
             except REFUSALS as problem:
                 left = self._without_guilty(left, problem)
         return [], self._db.schema()
 
+    def foreseen(self, verdicts: Sequence[Verdict], reserved: int = 0) -> Preview:
+        """The workspace as it would be with these, for who may write them; nothing is written.
+
+        The numbers up to `reserved` are for entities that had them elsewhere.
+        """
+        preview, operations = self._db.preview(), _operations(verdicts)
+        preview.reserve_ids(reserved)
+        self._prepare(preview, operations)
+        if operations:
+            with preview.transaction() as call:
+                _in_parts(preview.schema, operations, call)
+        return preview
+
     def write(self, verdicts: Sequence[Verdict]) -> None:
         """Write what is sound, as one transaction, or as a part of the one that is open."""
-        if verdicts:
-            self._db.run(self._writing(verdicts), reason=self._reason)
+        operations = _operations(verdicts)
 
-    def _writing(self, verdicts: Sequence[Verdict]) -> Callable[[], Introspection]:
-        operations = [operation(verdict, verdict.changes) for verdict in verdicts]
-
-        def write() -> Introspection:
+        def work() -> None:
             self._ensure_mentioned(operations)
-            for part in definition_parts(self._db.schema(), operations):
-                try:
-                    self._db.transact([op for _, op in part], reason=self._reason)
-                except REFUSALS as problem:
-                    _tell_whose(problem, [at for at, _ in part], len(operations))
-                    raise
-            return self._db.schema()
+            transact = partial(self._db.transact, reason=self._reason)
+            _in_parts(self._db.schema(), operations, transact)
 
-        return write
+        if operations:
+            self._db.run(work, reason=self._reason)
 
     def _ensure_mentioned(self, operations: Sequence[Operation]) -> None:
         """The classes of access and of workflows are there when a definition names them."""
-        known = self._db.schema().classes()
         named = set(_named(operations))
-        is_lacking = _PRINCIPALS not in known and any(map(is_protected, named))
-        if is_lacking and self._db.caller.may("admin"):
+        if self._lacks_access(self._db.schema(), named):
             self._db.install_access()
         if named & OWN_DEFINITIONS:
             self._workflows.ensure()
 
+    def _prepare(self, preview: Preview, operations: Sequence[Operation]) -> None:
+        """The same, where nothing is written."""
+        named = set(_named(operations))
+        if self._lacks_access(preview.schema, named):
+            preview.prepare(access_definitions(preview.schema))
+        if not OWN_DEFINITIONS.isdisjoint(named) and not _known(preview.schema) >= OWN_DEFINITIONS:
+            preview.prepare(workflow_definitions(preview.schema))
+
+    def _lacks_access(self, schema: Introspection, named: set[str]) -> bool:
+        is_lacking = _PRINCIPALS not in schema.classes() and any(map(is_protected, named))
+        return is_lacking and self._db.caller.may("admin")
+
     def _without_guilty(self, verdicts: list[Verdict], problem: Problem) -> list[Verdict]:
         blamed = blame(problem, len(verdicts))
-        if not blamed and isinstance(problem, Forbidden):
-            blamed = self._refused_alone(verdicts)
+        if not blamed and isinstance(problem, Forbidden | Conflict):
+            blamed = self._refused_alone(verdicts, type(problem))
         if not blamed:
             for verdict in verdicts:
                 verdict.refuse(problem)
@@ -91,16 +108,20 @@ class Definitions:
             verdicts[at].refuse_for(found)
         return [verdict for at, verdict in enumerate(verdicts) if at not in blamed]
 
-    def _refused_alone(self, verdicts: list[Verdict]) -> dict[int, list[dict[str, Any]]]:
-        """Whom the caller has no right to write: that is said of each alone."""
+    def _refused_alone(
+        self, verdicts: list[Verdict], kind: type[Problem]
+    ) -> dict[int, list[dict[str, Any]]]:
+        """What the caller has no right to write, or what exists forbids: said of each alone."""
         refused: dict[int, list[dict[str, Any]]] = {}
-        for at, verdict in enumerate(verdicts):
+        operations = _operations(verdicts)
+        for at, op in enumerate(operations):
             try:
-                self._db.foreseen(self._writing([verdict]))
-            except Forbidden as problem:
-                refused[at] = data_of([finding_of(problem)])
-            except REFUSALS:
-                pass  # it needs the others
+                preview = self._db.preview()
+                self._prepare(preview, operations)
+                preview.foresee([op])
+            except REFUSALS as problem:
+                if isinstance(problem, kind):  # else it needs the others
+                    refused[at] = data_of([finding_of(problem)])
         return refused
 
     # --- workflows ---------------------------------------------------------------------------
@@ -126,9 +147,32 @@ class Definitions:
         self._workflows.define(
             spec,
             principal=caller.principal,
+            caller=remembered(caller),
             reason=self._reason,
             admit=partial(refuse_others_workflow, caller),
         )
+
+
+def _operations(verdicts: Sequence[Verdict]) -> list[Operation]:
+    return [operation(verdict, verdict.changes) for verdict in verdicts]
+
+
+def _in_parts(
+    schema: Introspection,
+    operations: Sequence[Operation],
+    transact: Callable[[Sequence[Operation]], object],
+) -> None:
+    """Hand the operations over in as many calls as it takes."""
+    for part in definition_parts(schema, operations):
+        try:
+            transact([op for _, op in part])
+        except REFUSALS as problem:
+            _tell_whose(problem, [at for at, _ in part], len(operations))
+            raise
+
+
+def _known(schema: Introspection) -> set[str]:
+    return {*schema.classes(), *schema.properties()}
 
 
 def _tell_whose(problem: Problem, numbers: list[int], count: int) -> None:

@@ -7,6 +7,7 @@ scratch: however many there are, they take no more memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
+from functools import partial
 from itertools import islice
 
 import msgspec
@@ -19,6 +20,7 @@ from sandbar.projects.built_in import PROJECT, first_classes
 from sandbar.projects.defining import Definitions
 from sandbar.projects.documents import Documents
 from sandbar.projects.findings import REFUSALS
+from sandbar.projects.foresight import Foresight
 from sandbar.projects.judging import Judge, Verdict
 from sandbar.projects.linking import linked
 from sandbar.projects.making import Making
@@ -107,7 +109,7 @@ class _Import:
         self._making = Making(scratch)
 
     def plan(self) -> Imported:
-        """The whole way, with trials for writes."""
+        """The whole way, with previews for writes."""
         tally = Tally(self._wishes.each)
         verdicts = self._read_definitions()
         sound, self._schema = self._definitions.sound(_of_schema(verdicts))
@@ -117,8 +119,9 @@ class _Import:
             if verdict.is_write and _is_workflow(verdict):
                 self._definitions.check_workflow(verdict)
             tally.add(verdict)
-        self._making.plan(tally)
-        Passes(self._scene(tally, sound)).try_out()
+        foresight = Foresight(self._definitions, sound, self._making, self._names, self._greatest)
+        foresight.make(tally)
+        Passes(self._scene(tally)).try_out(foresight)
         return tally.result(self._source.name, applied=False)
 
     def apply(self) -> Imported:
@@ -151,8 +154,9 @@ class _Import:
                 self._names.made(verdict.name)
             tally.add(verdict)
         self._schema = self._db.schema()
-        self._making.write(self._db, self._reason, self._names, tally)
-        Passes(msgspec.structs.replace(self._scene(tally, []), items=items)).write()
+        transact = partial(self._db.transact, reason=self._reason)
+        self._making.write(transact, self._names, tally)
+        Passes(msgspec.structs.replace(self._scene(tally), items=items)).write()
 
     def _write_workflow(self, verdict: Verdict) -> None:
         self._definitions.check_workflow(verdict)
@@ -282,7 +286,7 @@ class _Import:
         for item in items if self._is_based else ():
             self._seen[composed(item.path)] = None
 
-    def _scene(self, tally: Tally, sound: list[Verdict]) -> Scene:
+    def _scene(self, tally: Tally) -> Scene:
         return Scene(
             db=self._db,
             scratch=self._scratch,
@@ -298,15 +302,7 @@ class _Import:
             base=self._base,
             seen=self._seen,
             delete_missing=self._wishes.delete_missing,
-            define=(lambda: self._define_again(sound)) if sound or len(self._making) else None,
         )
-
-    def _define_again(self, sound: list[Verdict]) -> None:
-        """Inside of a trial: what must be there before the entities."""
-        if self._greatest:
-            self._db.reserve_ids(self._greatest)
-        self._definitions.write(sound)
-        self._making.foresee(self._db, self._reason)
 
 
 class _Refused(Exception):

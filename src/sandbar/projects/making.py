@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sandbar.access import Guarded
 from sandbar.errors import Problem
 from sandbar.findings import Finding
-from sandbar.model import Create
+from sandbar.model import Create, Operation
 from sandbar.projects.comparing import IDENT
 from sandbar.projects.findings import REFUSALS
 from sandbar.projects.names import Names
@@ -20,6 +19,8 @@ from sandbar.projects.tally import Tally
 from sandbar.scratch import Scratch, Table
 
 _AT_ONCE = 500
+
+Transact = Callable[[Sequence[Operation]], object]  # writes, or finds out what a write would do
 
 
 class Made(NamedTuple):
@@ -57,21 +58,10 @@ class Making:
         for some in self._slices():
             names.expect([_ident(one) for one in some])
 
-    def foresee(self, db: Guarded, reason: str) -> None:
-        """Make them inside of a transaction of which nothing stays."""
-        for some in self._slices():
-            db.transact(_creations(some), reason=reason)
-
-    def plan(self, tally: Tally) -> None:
-        """Tell what would be made."""
-        for some in self._slices():
-            for one in some:
-                _tell(one, tally)
-
-    def write(self, db: Guarded, reason: str, names: Names, tally: Tally) -> None:
+    def write(self, transact: Transact, names: Names, tally: Tally) -> None:
         """Make them; one that is refused keeps no other back."""
         for some in self._slices():
-            self._write_some(some, db, reason, names, tally)
+            self._write_some(some, transact, names, tally)
 
     def _slices(self) -> Iterator[list[Made]]:
         noted = (text for _, text in self._wanted.items())
@@ -79,17 +69,17 @@ class Making:
             yield some
 
     def _write_some(
-        self, some: Sequence[Made], db: Guarded, reason: str, names: Names, tally: Tally
+        self, some: Sequence[Made], transact: Transact, names: Names, tally: Tally
     ) -> None:
         try:
-            db.transact(_creations(some), reason=reason)
+            transact(_creations(some))
         except REFUSALS as problem:
             if len(some) == 1:
                 names.forget(_ident(some[0]))
                 _tell(some[0], tally, problem)
                 return
             for one in some:
-                self._write_some([one], db, reason, names, tally)
+                self._write_some([one], transact, names, tally)
             return
         for one in some:
             names.made(_ident(one))

@@ -12,6 +12,7 @@ from sandbar.model import Delete, Introspection, Operation, Written
 from sandbar.projects.comparing import facts_of, references
 from sandbar.projects.documents import Documents
 from sandbar.projects.findings import REFUSALS
+from sandbar.projects.foresight import Foresight
 from sandbar.projects.judging import Judge, Verdict, dangling
 from sandbar.projects.keys import Keys
 from sandbar.projects.layout import placed
@@ -43,7 +44,6 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     base: Table[str]
     seen: Container[str]
     delete_missing: bool
-    define: Callable[[], None] | None  # in a trial: what has to be there first
 
 
 class Passes:
@@ -53,10 +53,14 @@ class Passes:
         self._scene = scene
         self._doing = "importing"
 
-    def try_out(self) -> None:
+    def try_out(self, foresight: Foresight) -> None:
         """Find out what would be written and what refused; nothing is written."""
+
+        def tried(operations: Sequence[Operation], reason: str) -> None:
+            foresight.try_out(operations)
+
         self._doing = "comparing"
-        self._pass(self._writer(self._tried, self._keys(), self._keys(), is_trial=True))
+        self._pass(self._writer(tried, self._keys(), self._keys(), is_plan=True))
         for verdict, _ in self._missing():
             self._scene.tally.count(verdict.action)
             self._scene.tally.tell(verdict.planned())
@@ -79,7 +83,7 @@ class Passes:
         waiting: Keys,
         links: Keys,
         *,
-        is_trial: bool = False,
+        is_plan: bool = False,
         size: int = BATCH,
     ) -> Writer:
         scene = self._scene
@@ -91,28 +95,12 @@ class Passes:
             scene.reason,
             waiting=waiting,
             links=links,
-            is_trial=is_trial,
+            is_plan=is_plan,
             size=size,
         )
 
     def _written(self, operations: Sequence[Operation], reason: str) -> Written:
         return self._scene.db.transact(operations, reason=reason)
-
-    def _tried(self, operations: Sequence[Operation], reason: str) -> None:
-        db, define = self._scene.db, self._scene.define
-        if define is None:
-            findings = db.trial(operations)
-            if findings:
-                raise Incorrect(
-                    "entity.invalid", findings[0]["message"], data={"findings": findings}
-                )
-            return
-
-        def work() -> None:
-            define()
-            db.transact(operations, reason=reason)
-
-        db.foreseen(work)
 
     def _pass(self, writer: Writer) -> None:
         scene = self._scene

@@ -21,7 +21,7 @@ from sandbar.projects.tally import Tally
 BATCH = 500
 BATCH_BYTES_MAX = 1 << 20
 
-# Writes operations for a reason; with None, only tries.
+# Writes operations for a reason; one that answers None only foresees it.
 Write = Callable[[Sequence[Operation], str], Written | None]
 
 
@@ -38,18 +38,18 @@ class Writer:
         *,
         waiting: Keys,
         links: Keys,
-        is_trial: bool = False,
+        is_plan: bool = False,
         size: int = BATCH,
     ) -> None:
         """Items that need what is not there yet get into `waiting`; those whose links follow, into
-        `links`. A trial writes nothing, so nobody has to wait for what would be there by then.
+        `links`. A plan writes nothing, so nobody has to wait for what would be there by then.
         """
         self._schema = schema
         self._names = names
         self._tally = tally
         self._write = write
         self._reason = reason
-        self._is_trial = is_trial
+        self._is_plan = is_plan
         self._size = size
         self._batch: list[Verdict] = []
         self._bytes = 0
@@ -115,7 +115,7 @@ class Writer:
                 return batch
             kept = {id(verdict) for verdict in ready}
             for verdict in batch:
-                if id(verdict) not in kept and self._is_trial:
+                if id(verdict) not in kept and self._is_plan:
                     self._tally.add(verdict)
                 elif id(verdict) not in kept:
                     self._waiting.add(verdict.item)

@@ -73,6 +73,10 @@ class Answer(Generic[T]):
         self.resolve(None, Interrupted("write.cancelled", "the write was taken back"))
         return True
 
+    def is_cancelled(self) -> bool:
+        """Whether the write was taken back."""
+        return self._cancelled
+
     def add_done_callback(self, callback: Callable[[Answer[T]], None]) -> None:
         """Call back when the answer is there: on the writer's thread, or at once on this one.
 

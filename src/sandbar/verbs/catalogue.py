@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -10,6 +11,7 @@ import msgspec
 
 from sandbar.access import Access, Caller
 from sandbar.verbs.arguments import Reader
+from sandbar.verbs.schemas import arguments_schema, class_arguments, result_schema
 
 DESCRIPTION_MAX = 200
 PREFIX = "sandbar"
@@ -50,10 +52,12 @@ class Verb(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     writes_files: bool = False  # whoever may read may call it, and it is not read-only for all that
     is_core: bool = False  # part of ?tools=core
     is_point_read: bool = False  # microseconds on SQLite: may run on the event loop
+    is_point_write: bool = False  # likewise, but for the commit of the `Write` that it answers
     starts_task: bool = False  # answers with `Started`: doors that know tasks say so
     is_long: bool = False  # may take longer than a request, and may be run twice: can be a task
     needs_task: bool = False  # of the two above: not for clients that know no tasks
     is_housekeeping: bool = False  # always callable, but listed only with ?tools=all
+    is_open: bool = False  # needs no right: what it is told, such as a handle, is right enough
     is_exact: bool = False  # a pack's tool, listed without our prefix
     input_schema: dict[str, Any] | None = None  # an exact verb may bring its own
     group: str = ""  # what roles grant; if nothing is said, the first part of its name
@@ -76,6 +80,29 @@ class Verb(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def read(self) -> Callable[[Any], Any]:
         """Makes what `run` takes of the arguments of a call; compiled when it is first wanted."""
         return self.reader or Reader(self.arguments, self.aliases)
+
+    @property
+    def takes(self) -> dict[str, Any]:
+        """The JSON Schema of its arguments; a copy, which may be changed."""
+        return copy.deepcopy(self._takes)
+
+    @property
+    def gives(self) -> dict[str, Any] | None:
+        """The JSON Schema of its result; None if that is no object of one form."""
+        return copy.deepcopy(self._gives)
+
+    @cached_property
+    def class_arguments(self) -> list[str]:
+        """The arguments whose schema a surface may fill with the names of concrete classes."""
+        return class_arguments(self.arguments)
+
+    @cached_property
+    def _takes(self) -> dict[str, Any]:
+        return self.input_schema or arguments_schema(self.arguments)
+
+    @cached_property
+    def _gives(self) -> dict[str, Any] | None:
+        return result_schema(self.result)
 
     @property
     def dotted(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sandbar.model import Introspection
-from sandbar.verbs.base.writing import Created, create_entity, with_entity
+from sandbar.verbs.base.writing import Created, create_entity
 from sandbar.verbs.catalogue import Permission, Verb
 from sandbar.verbs.class_tools import (
     ClassCall,
@@ -15,7 +15,7 @@ from sandbar.verbs.class_tools import (
     is_portable_name,
     read_class_call,
 )
-from sandbar.verbs.context import Context
+from sandbar.verbs.context import Context, Write
 
 CLASS_TOOLS = Permission("entity", "entity.create", "write")
 
@@ -48,6 +48,6 @@ def _verb(schema: Introspection, cls: str, name: str) -> Verb:
     )
 
 
-def _create(context: Context, call: ClassCall) -> Created:
-    created = create_entity(context, call.class_, call.slots, call.reason, call.idempotency_key)
-    return with_entity(context, created)
+def _create(context: Context, call: ClassCall) -> Created | Write:
+    reason, key = call.reason, call.idempotency_key
+    return create_entity(context, call.class_, call.slots, reason, key, is_shown=True)

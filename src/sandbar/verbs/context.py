@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,6 +11,7 @@ import msgspec
 from sandbar.access import Caller, Guarded, Neighbours
 from sandbar.audit import Journal
 from sandbar.codecs import Codecs
+from sandbar.model import Written
 from sandbar.projects import Source
 from sandbar.verbs.calls import Call
 from sandbar.verbs.catalogue import Permission, Verbs
@@ -54,8 +55,27 @@ class Services(Protocol):
     def guarded(self, caller: Caller, permission: Permission | None = None) -> Guarded:
         """The workspace as a caller may see and change it, under a permission or without."""
 
+    def load_pack(self, pack: str, *, progress: Callable[[int, int], None]) -> Any:
+        """Bring what a pack has into the workspace."""
+
     def count_streams(self, workspace: str) -> int:
         """How many streams of a workspace are open at this server."""
+
+
+class Write(msgspec.Struct, frozen=True):
+    """What a verb answers that has something to write: a transaction, and what comes of it.
+
+    The turnstile waits for the commit, or is called back: a verb need not know.
+    """
+
+    operations: Sequence[Any]
+    reason: str | None
+    idempotency_key: str | None
+    answer: Callable[[Written], Any]
+
+
+class TakesLongError(Exception):
+    """Raised on an event loop by what does not belong there: the call is made again in a thread."""
 
 
 class Context(msgspec.Struct, frozen=True):
@@ -64,6 +84,12 @@ class Context(msgspec.Struct, frozen=True):
     call: Call
     db: Guarded
     services: Services
+    is_on_loop: bool = False  # nothing may block
+
+    def take_time(self) -> None:
+        """Say that what follows may take a while."""
+        if self.is_on_loop:
+            raise TakesLongError
 
     @property
     def channel(self) -> Channel | None:

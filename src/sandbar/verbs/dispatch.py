@@ -5,8 +5,8 @@ Find the verb, ask whether the caller may, read the arguments, run, answer.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -14,8 +14,10 @@ from sandbar.access import Guarded, give_leads
 from sandbar.audit import Note, accompany, nameable
 from sandbar.errors import Fault, Forbidden, Incorrect, NotFound, Problem, TooMany
 from sandbar.faults import log_fault
+from sandbar.model import Answer, Written
 from sandbar.patience import current, limit
 from sandbar.suggestions import called_now, did_you_mean
+from sandbar.verbs.base.operators import operators_catalogue
 from sandbar.verbs.calls import Call
 from sandbar.verbs.catalogue import PREFIX, Permission, Verb
 from sandbar.verbs.class_tools import (
@@ -26,7 +28,7 @@ from sandbar.verbs.class_tools import (
     spelled_like,
 )
 from sandbar.verbs.class_verbs import CLASS_TOOLS
-from sandbar.verbs.context import Context, Services
+from sandbar.verbs.context import Context, Services, TakesLongError, Write
 from sandbar.verbs.tasks import Started
 from sandbar.workflow import CALL
 
@@ -36,10 +38,13 @@ _KEY = "idempotency-key"
 CALLS_OF_ONE_CALLER = 12  # long calls that are under way at once
 
 
-def dispatch(services: Services, call: Call, note: Note) -> Any:
+def dispatch(services: Services, call: Call, note: Note, *, is_on_loop: bool = False) -> Any:
     """Perform a call; its row of the audit goes with what it writes.
 
     If it writes nothing, whoever has opened the row keeps it before the answer leaves.
+
+    On an event loop, only for point writes, the answer is `Begun`: None if the call may take a
+    while, and belongs in a thread. What goes wrong there is left to `explain`.
     """
     outer_note, outer_patience = accompany(note), current()
     db: Guarded | None = None
@@ -47,33 +52,64 @@ def dispatch(services: Services, call: Call, note: Note) -> Any:
         if call.deadline is not None:
             limit(call.deadline)
         verb = call.verb or services.catalogue.find(call.name)
+        if verb is None and call.caller.is_at_machine:
+            verb = operators_catalogue().find(call.name)
         permission = CLASS_TOOLS if verb is None else verb.permission
         db = services.guarded(call.caller, permission)
         if note.verb is None and call.names_row:
             note.verb = _nameable(call.name) if verb is None else verb.name
         if verb is None:
             raise _unknown(services, db, call.name)
-        if not call.caller.rights.may_call(*permission):
+        if not (call.caller.rights.may_call(*permission) or verb.is_open):
             raise _forbidden(db, verb.name, permission)
         if call.is_later:
             return _begun(Context(call, db, services), verb)
         given = call.arguments if call.retry_key is None else _again(call, verb)
-        return verb.run(Context(call, db, services), verb.read(given))
+        found = verb.run(Context(call, db, services, is_on_loop), verb.read(given))
+        if type(found) is not Write:
+            return found
+        reason, key = found.reason, found.idempotency_key
+        if is_on_loop:
+            queued = db.submit(found.operations, reason=reason, idempotency_key=key)
+            return None if queued is None else Begun(queued, found.answer)
+        return found.answer(db.transact(found.operations, reason=reason, idempotency_key=key))
+    except TakesLongError:
+        return None
     except Problem as problem:
-        if db is not None:
+        if db is not None and not is_on_loop:
             give_leads(db, problem)
         raise
     except Exception as error:
-        fault_id = log_fault("verb.failed", error)
-        raise Fault(
-            "verb.failed",
-            f"something went wrong; the log has it as {fault_id}",
-            hint="retry; if it happens again, report the id",
-            data={"id": fault_id},
-        ) from error
+        raise _fault(error) from error
     finally:
         accompany(outer_note)
         limit(outer_patience)
+
+
+class Begun(NamedTuple):
+    """A write that is queued, and what the verb answers once it is committed."""
+
+    written: Answer[Written]
+    answer: Callable[[Written], Any]
+
+
+def explain(services: Services, call: Call, error: BaseException) -> Problem:
+    """What to raise for what a write that was begun came to; may take a while."""
+    if not isinstance(error, Problem):
+        return _fault(error)
+    assert call.verb is not None
+    give_leads(services.guarded(call.caller, call.verb.permission), error)
+    return error
+
+
+def _fault(error: BaseException) -> Fault:
+    fault_id = log_fault("verb.failed", error)
+    return Fault(
+        "verb.failed",
+        f"something went wrong; the log has it as {fault_id}",
+        hint="retry; if it happens again, report the id",
+        data={"id": fault_id},
+    )
 
 
 def _nameable(name: str) -> str:

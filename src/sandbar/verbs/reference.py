@@ -10,7 +10,6 @@ from typing import Any
 
 from sandbar.verbs.base import base_catalogue
 from sandbar.verbs.catalogue import Catalogue, Example, Verb
-from sandbar.verbs.schemas import input_schema, output_schema
 
 _WIDE = 120  # characters of an example on one line
 _HEAD = """# Verbs
@@ -51,7 +50,7 @@ def _section(verb: Verb) -> Iterator[str]:
     yield f"## {verb.name}\n"
     yield f"{verb.description}\n"
     yield f"{', '.join(_traits(verb))}.\n"
-    takes = input_schema(verb)
+    takes = verb.takes
     if takes["properties"]:
         yield "| Argument | Type | Is |\n|---|---|---|"
         required = takes.get("required", [])
@@ -59,7 +58,7 @@ def _section(verb: Verb) -> Iterator[str]:
             shown = f"**`{name}`**" if name in required else f"`{name}`"
             yield f"| {shown} | {_kind(slot)} | {_cell(slot.get('description', ''))} |"
         yield ""
-    gives = output_schema(verb)
+    gives = verb.gives
     if gives is not None:
         kinds = (f"`{name}` ({_kind(slot)})" for name, slot in gives["properties"].items())
         yield f"Answers {', '.join(kinds)}.\n"

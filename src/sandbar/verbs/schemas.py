@@ -1,15 +1,13 @@
-"""The JSON Schemas of a verb: 2020-12, object roots, no references, no unions at the root."""
+"""JSON Schemas of arguments and results: 2020-12, object roots, no references, no root unions."""
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import msgspec
 from msgspec import inspect
 
 from sandbar.verbs.arguments import ordered_fields
-from sandbar.verbs.catalogue import Verb
 from sandbar.verbs.content import Content
 
 _PLAIN: dict[type[inspect.Type], dict[str, Any]] = {
@@ -20,11 +18,9 @@ _PLAIN: dict[type[inspect.Type], dict[str, Any]] = {
 }
 
 
-def input_schema(verb: Verb) -> dict[str, Any]:
-    """What the verb takes; the copy is the caller's own."""
-    if verb.input_schema is not None:
-        return copy.deepcopy(verb.input_schema)
-    return _struct(_info(verb.arguments), is_input=True)
+def arguments_schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
+    """What a verb takes."""
+    return _struct(_info(arguments), is_input=True)
 
 
 def shown_fields(arguments: type[msgspec.Struct], *names: str) -> dict[str, Any]:
@@ -34,17 +30,17 @@ def shown_fields(arguments: type[msgspec.Struct], *names: str) -> dict[str, Any]
     return {**schema, "properties": {name: properties[name] for name in names}}
 
 
-def output_schema(verb: Verb) -> dict[str, Any] | None:
-    """What the verb answers; None for one that answers with content blocks."""
-    if verb.result is Content or not _is_struct(verb.result):
+def result_schema(result: Any) -> dict[str, Any] | None:
+    """What a verb answers; None if that is no object of one form."""
+    if result is Content or not _is_struct(result):
         return None
-    return _struct(_info(verb.result), is_input=False)
+    return _struct(_info(result), is_input=False)
 
 
-def class_arguments(verb: Verb) -> list[str]:
+def class_arguments(arguments: type[msgspec.Struct]) -> list[str]:
     """The arguments whose schema a surface may fill with the names of concrete classes."""
     names = []
-    for field in msgspec.structs.fields(verb.arguments):
+    for field in msgspec.structs.fields(arguments):
         info = inspect.type_info(field.type)
         if isinstance(info, inspect.Metadata) and (info.extra or {}).get("fill") == "classes":
             names.append(field.encode_name)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from itertools import pairwise
 from typing import Any
 
 import msgspec
 
-from sandbar.access import Guarded, refuse_outside, remembered
+from sandbar.access import Caller, Guarded, refuse_outside, remembered
 from sandbar.errors import Incorrect, NotFound
 from sandbar.verbs.answers import Answer
 from sandbar.workflow import (
@@ -20,6 +20,7 @@ from sandbar.workflow import (
     Kind,
     ProcessView,
     Question,
+    Reply,
     Status,
     Workflows,
     unknown_process,
@@ -70,6 +71,11 @@ class Tasks:
         self._caller = db.caller
 
     @property
+    def acting(self) -> dict[str, Any]:
+        """Who acts by the verb that was called, as the workflows ask for it."""
+        return acting(self._caller, *self._db.door)
+
+    @property
     def _handles(self) -> Handles:
         return self._workflows.handles
 
@@ -87,9 +93,7 @@ class Tasks:
             workflow,
             subject,
             data,
-            principal=self._caller.principal,
-            roles=self._caller.roles,
-            caller=remembered(self._caller),
+            **self.acting,
             reason=reason,
             idempotency_key=idempotency_key,
         )
@@ -244,5 +248,28 @@ class Tasks:
         }
 
 
+def acting(caller: Caller, group: str, verb: str) -> dict[str, Any]:
+    """Who acts by a verb, and what is kept of them: what the calls of workflows take."""
+    kept = remembered(caller, (group, verb))
+    return {"principal": caller.principal, "roles": caller.roles, "caller": kept}
+
+
 def _is_number(given: str) -> bool:
     return given.isascii() and given.isdigit() and len(given) <= _DIGITS_MAX
+
+
+def replies_in(given: Mapping[str, Any], asked: Container[str]) -> dict[str, Reply]:
+    """What a client answers to what was asked; the rest is ignored."""
+    return {key: _reply(reply) for key, reply in given.items() if key in asked}
+
+
+def _reply(given: Any) -> Reply:
+    action = given.get("action") if isinstance(given, dict) else None
+    content = given.get("content") if isinstance(given, dict) else None
+    if action not in ("accept", "decline", "cancel") or not isinstance(content, dict | None):
+        raise Incorrect(
+            "request.params",
+            "an answer is an object of action and content",
+            hint='for example {"action": "accept", "content": {"name": "Ada"}}',
+        )
+    return Reply(action, content or {})

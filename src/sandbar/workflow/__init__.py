@@ -18,6 +18,7 @@ from sandbar.workflow.metamodel import (
     PROCESSES,
     SUBJECT,
     install_metamodel,
+    workflow_definitions,
 )
 from sandbar.workflow.records import unknown_process
 from sandbar.workflow.shapes import NOT_STARTER
@@ -80,4 +81,5 @@ __all__ = [
     "unknown_task",
     "validation_activities",
     "validations",
+    "workflow_definitions",
 ]

@@ -47,7 +47,7 @@ def answered(
     refusals = [reply for reply in mine.values() if reply.action != "accept"]
     if refusals:
         why = act.reason or f"answered with {refusals[0].action}"
-        return _decline(moves, record, wanted.decline, Act(act.actor, why))
+        return _decline(moves, record, wanted.decline, Act(act.actor, why, by=act.by))
     findings = [
         finding
         for key, reply in mine.items()

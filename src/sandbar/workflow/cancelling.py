@@ -47,7 +47,8 @@ def way_to_cancel(
     now = clock.instant_text(clock.now_us())
     lacking: Transition | None = None
     for way in ways:
-        said = Act(act.actor, act.reason or (wordless if way.requires_reason else None))
+        reason = act.reason or (wordless if way.requires_reason else None)
+        said = Act(act.actor, reason, by=act.by)
         if Sight(workspace, record, said, now).objection(way) is None:
             if said.reason or not way.requires_reason:
                 return way, said

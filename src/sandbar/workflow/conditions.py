@@ -10,6 +10,7 @@ import msgspec
 from sandbar.errors import Incorrect, NotFound
 from sandbar.model import Entity, Workspace
 from sandbar.workflow import metamodel as mm
+from sandbar.workflow.acting import Named, named
 from sandbar.workflow.machines import Transition
 from sandbar.workflow.records import Record
 
@@ -22,6 +23,12 @@ class Act(msgspec.Struct, frozen=True):
     context: Mapping[str, Any] = {}
     data: Mapping[str, Any] = {}  # merged into the process's data by the transition
     roles: Collection[str] = ()  # that the actor holds
+    by: Named | None = None  # in whose name its effects act, if in another than the actor's
+
+    @property
+    def mover(self) -> Named:
+        """In whose name the effects of the transition act."""
+        return self.by or named(self.actor, None)
 
 
 class Objection(msgspec.Struct, frozen=True):

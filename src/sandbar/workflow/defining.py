@@ -12,6 +12,7 @@ from sandbar.keywords import looks_like_ident, parse_ident
 from sandbar.model import Create, Entity, Operation, Update, Workspace
 from sandbar.suggestions import Suggestion
 from sandbar.workflow import metamodel as mm
+from sandbar.workflow.acting import Acting, Named
 from sandbar.workflow.built_in import built_in_workflows
 from sandbar.workflow.lacking import Warned
 from sandbar.workflow.machines import Machine, machine_of
@@ -39,15 +40,16 @@ class Defined(msgspec.Struct, frozen=True, rename="kebab"):
 class Defining:
     """The definitions of one workspace."""
 
-    def __init__(self, workspace: Workspace, records: Records) -> None:
+    def __init__(self, workspace: Workspace, records: Records, acting: Acting) -> None:
         self._workspace = workspace
         self._records = records
+        self._acting = acting
 
     def define(
         self,
         spec: Spec,
+        by: Named,
         *,
-        principal: str,
         reason: str | None = None,
         key: str | None = None,
         admit: Admit | None = None,
@@ -59,14 +61,14 @@ class Defining:
         """
 
         def work() -> Defined:
-            if key is not None and self._workspace.once(principal, key, canonical(spec)):
+            if key is not None and self._workspace.once(by.principal, key, canonical(spec)):
                 current = self.find(spec.name)
                 return Defined(current.entity_id, spec.name, current[mm.VERSION], created=False)
-            return self._define(spec, principal, admit)
+            return self._define(spec, by, admit)
 
-        return self._workspace.run(work, principal=principal, reason=reason)
+        return self._workspace.run(work, principal=by.principal, reason=reason)
 
-    def _define(self, spec: Spec, principal: str, admit: Admit | None) -> Defined:
+    def _define(self, spec: Spec, by: Named, admit: Admit | None) -> Defined:
         current = self._current(spec.name)
         digest = fingerprint(spec)
         known = 0 if current is None else int(current[mm.VERSION])
@@ -81,9 +83,10 @@ class Defining:
                 raise _older(spec, known)
             # The name passes on; processes that run keep what they follow.
             unnamed = Update(entity=current.entity_id, set={"db/ident": None})
-            self._workspace.transact([unnamed], principal=principal)
+            self._workspace.transact([unnamed], principal=by.principal)
         spec = with_version(spec, version)
-        id = self._write(spec, digest, principal)
+        id = self._write(spec, digest, by.principal)
+        self._acting.note_definer(id, by)
         return Defined(id, spec.name, version, created=True)
 
     def _write(self, spec: Spec, digest: str, principal: str) -> int:

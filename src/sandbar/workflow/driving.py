@@ -14,6 +14,7 @@ from sandbar.faults import log_fault
 from sandbar.model import is_over_budget
 from sandbar.patience import Patience, limited
 from sandbar.workflow import metamodel as mm
+from sandbar.workflow.acting import starter_of
 from sandbar.workflow.conditions import Act
 from sandbar.workflow.handlers import Activity, Outcome
 from sandbar.workflow.jobs import Job, left_behind, told
@@ -96,7 +97,7 @@ def fire_timer(held: Held, due_us: int = 0, *, is_beside: bool = False) -> None:
             return
         after = record.state.after
         transition = held.workflows.moves.leaving(record, after.transition)
-        act = Act(mm.SYSTEM, f"{after.seconds:g} s have passed")
+        act = Act(mm.SYSTEM, f"{after.seconds:g} s have passed", by=starter_of(record))
         held.workflows.moves.make(record, transition, act)
 
     try:
@@ -146,6 +147,9 @@ def end_crashes(held: Held, record: Record) -> None:
 def run_activity(held: Held, record: Record, activity: Activity, patience: Patience) -> None:
     """Run the activity; its outcome, or its failure, moves the process on."""
     job = Job(held.workflows, record, held.token, patience)
+    if (refusal := job.refusal()) is not None:
+        fail_attempt(held, refusal, is_last=True)  # trying again would change nothing
+        return
     try:
         with limited(patience):
             outcome = activity(job)
@@ -171,7 +175,8 @@ def _finish(held: Held, before: Record, outcome: Outcome) -> None:
 
     def work(record: Record) -> None:
         transition = held.workflows.moves.leaving(record, outcome.transition)
-        act = Act(before.entity[mm.STARTED_BY], _reason(transition, outcome), data=outcome.data)
+        actor, reason = before.entity[mm.STARTED_BY], _reason(transition, outcome)
+        act = Act(actor, reason, data=outcome.data, by=starter_of(record))
         held.workflows.moves.make(record, transition, act, slots)
 
     _fenced(held, work)
@@ -208,7 +213,7 @@ def fail_attempt(held: Held, problem: Problem, *, is_last: bool = False) -> None
         if way is None:
             _rest(held, record, problem)
         else:
-            act = Act(mm.SYSTEM, problem.message[:_REASON_MAX])
+            act = Act(mm.SYSTEM, problem.message[:_REASON_MAX], by=starter_of(record))
             held.workflows.moves.make(record, way, act, {mm.ERROR: told(problem)})
 
     try:

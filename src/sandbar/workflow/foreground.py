@@ -84,12 +84,13 @@ class _Job(AnyJob):
 
     def finish(self, outcome: Outcome) -> None:
         """Make the transition that the activity calls for."""
-        act = Act(self._actor, (outcome.error or {}).get("message"), data=outcome.data)
+        reason = (outcome.error or {}).get("message")
+        act = Act(self._actor, reason, data=outcome.data, by=self._starter)
         self._move(outcome.transition, act, left_behind(outcome))
 
     def fail(self, problem: Problem) -> None:
         """Take the way that the workflow has for failures."""
-        act = Act(mm.SYSTEM, problem.message)
+        act = Act(mm.SYSTEM, problem.message, by=self._starter)
         self._move(_WAY_OF_FAILURE, act, {mm.ERROR: told(problem)})
 
     def give_up(self) -> None:
@@ -98,16 +99,17 @@ class _Job(AnyJob):
         with patience.limited(None):  # this much has to be done, however late it is
             try:
                 if waiting is not None and waiting.is_cancelled():
-                    act = Act(self._actor, "whoever waited for it has called it off")
+                    why = "whoever waited for it has called it off"
+                    act = Act(self._actor, why, by=self._starter)
                     self._move(_WAY_OUT, act, {})
                 else:
-                    self.fenced(lambda: self.workspace.jobs.schedule(self.process.process_id, 0))
+                    self.fenced(lambda: self._workspace.jobs.schedule(self.process.process_id, 0))
             except Conflict as problem:
                 if problem.code != "job.lost":  # else somebody else has taken care of it
                     raise
 
     def _beside_write(self) -> None:
-        _put_off(self.workspace, self.process.process_id)
+        _put_off(self._workspace, self.process.process_id)
 
     def _tell(self, done: float, total: float | None, message: str | None) -> None:
         self._tell_caller(done, total, message)
@@ -117,7 +119,7 @@ class _Job(AnyJob):
             moves = self._workflows.moves
             moved = moves.make(record, moves.leaving(record, transition), act, slots)
             if not moved.state.is_terminal:
-                _put_off(self.workspace, record.id)
+                _put_off(self._workspace, record.id)
 
         self._while_ours(work)
 
@@ -125,7 +127,7 @@ class _Job(AnyJob):
         process_id = self.process.process_id
 
         def body() -> tuple[T, int]:
-            self.workspace.jobs.require_free(process_id)
+            self._workspace.jobs.require_free(process_id)
             record = self._workflows.records.read(process_id)
             if record.step != self._step or record.entity.t != self._t:
                 raise Conflict(
@@ -134,10 +136,10 @@ class _Job(AnyJob):
                     hint="workflow.process-state shows where it stands",
                 )
             value = work(record)
-            return value, self.workspace.locate(process_id).t
+            return value, self._workspace.locate(process_id).t
 
         wanted = self._workflows.wanted(process_id)
-        value, self._t = self.workspace.run(body, principal=self._actor, wanted=wanted)
+        value, self._t = self._workspace.run(body, principal=self._actor, wanted=wanted)
         return value
 
 

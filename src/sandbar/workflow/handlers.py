@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from sandbar.model import Entity, Workspace, Written
+from sandbar.model import Entity, Written
+from sandbar.workflow.acting import View
 from sandbar.workflow.views import ProcessView
 
 
@@ -23,10 +24,13 @@ class Outcome(msgspec.Struct, frozen=True):
 class Running(Protocol):
     """The side of a running activity that its code sees; `jobs.Job` is one."""
 
-    workspace: Workspace
     process: ProcessView
     caller: dict[str, Any] | None  # in whose name the process was started
     checkpoint: Any  # what was saved before the activity was interrupted, if it was
+
+    @property
+    def workspace(self) -> View:
+        """Where to read: as the starter sees it now, within what the definer does."""
 
     @property
     def data(self) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from copy import deepcopy
 from typing import Any, NamedTuple, TypeVar
 
 from sandbar import clock
-from sandbar.errors import Problem, TooMany, category_of
+from sandbar.errors import Forbidden, Problem, TooMany, category_of
 from sandbar.model import Update, Workspace, Written, is_over_budget
 from sandbar.patience import Patience
 from sandbar.workflow import metamodel as mm
+from sandbar.workflow.acting import Hands, View, starter_of
 from sandbar.workflow.budgets import (
     CHECKPOINT_BYTES_MAX,
     ERROR_BYTES_MAX,
@@ -43,11 +44,29 @@ class AnyJob(ABC):
         self._told_s = 0.0
         self._stuck: _Stuck | None = _stuck_of(record)
         self._actor: str = record.entity[mm.STARTED_BY]
-        self.workspace: Workspace = workflows.workspace
+        self._starter = starter_of(record)
+        self._workspace: Workspace = workflows.workspace
+        self._record = record
         self.process: ProcessView = view_of(record)
         self.caller: dict[str, Any] | None = record.entity.get(mm.CALLER)
         self.answers: dict[str, Any] = record.answers
         self.checkpoint: Any = record.entity.get(mm.CHECKPOINT)
+
+    @property
+    def workspace(self) -> View:
+        """The workspace as the starter sees it now, within what the definer does."""
+        return self._hands()
+
+    def refusal(self) -> Forbidden | None:
+        """Why it may not be done at all: the starter or the definer may nothing any more."""
+        try:
+            self._hands()
+        except Forbidden as problem:
+            return problem
+        return None
+
+    def _hands(self) -> Hands:
+        return self._workflows.acting.hands(self._record, self._starter)
 
     @property
     def data(self) -> dict[str, Any]:
@@ -84,8 +103,7 @@ class AnyJob(ABC):
                 self._beside_write()
             else:
                 self._keep(checkpoint)
-            guard = self._workflows.effects_guard
-            return self.workspace.transact(operations, principal=self._actor, guard=guard)
+            return self._hands().transact(operations)
 
         written = self.fenced(work)
         if checkpoint is not None:
@@ -123,7 +141,7 @@ class AnyJob(ABC):
         if is_further:
             slots = {**slots, mm.CRASHES: None}
         update = Update(entity=self.process.process_id, set=slots)
-        self.workspace.transact([update], principal=self._actor)
+        self._workspace.transact([update], principal=self._actor)
         self._beside_write()
 
     def _written(self, *, is_further: bool) -> None:
@@ -166,7 +184,7 @@ class Job(AnyJob):
 
     def when_affordable(self, work: Callable[[], T]) -> T:
         """Do it as soon as the workspace may do more in the background; says that it waits."""
-        id, budgets, is_waiting = self.process.process_id, self.workspace.budgets, False
+        id, budgets, is_waiting = self.process.process_id, self._workspace.budgets, False
         try:
             while True:
                 try:
@@ -190,12 +208,12 @@ class Job(AnyJob):
         """Run a transaction that commits only while the job is still ours."""
 
         def guarded() -> T:
-            self.workspace.jobs.require(self.process.process_id, self._token)
+            self._workspace.jobs.require(self.process.process_id, self._token)
             return work()
 
         wanted = (self.process.process_id,)
         return self.when_affordable(
-            lambda: self.workspace.run(guarded, principal=self._actor, wanted=wanted)
+            lambda: self._workspace.run(guarded, principal=self._actor, wanted=wanted)
         )
 
 

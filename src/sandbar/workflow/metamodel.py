@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from sandbar.model import Workspace
+from sandbar.model import Introspection, Operation, Workspace, definition_operations
 
 DEFINITION = "workflow/Definition"
 STATE = "workflow/State"
@@ -82,6 +82,11 @@ _definitions = msgspec.json.decode(
 )
 # What every workspace with workflows has: nobody exports or imports it.
 OWN_DEFINITIONS = frozenset({*_definitions.properties, *_definitions.classes})
+
+
+def workflow_definitions(schema: Introspection) -> list[Operation]:
+    """What makes the classes of workflows, or leaves them as they are."""
+    return definition_operations(schema, _definitions.properties, _definitions.classes)
 
 
 def is_installed(workspace: Workspace) -> bool:

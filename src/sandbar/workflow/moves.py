@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from sandbar import clock
 from sandbar.errors import Conflict, Fault, Forbidden, Incorrect, NotFound, Problem
 from sandbar.faults import log_fault
-from sandbar.model import Create, Entity, Guard, Update, Workspace, Written
+from sandbar.model import Create, Entity, Update, Workspace, Written
 from sandbar.workflow import metamodel as mm
+from sandbar.workflow.acting import Acting, Hands
 from sandbar.workflow.budgets import Budget, refuse_large_data
 from sandbar.workflow.conditions import Act, Objection, Sight
 from sandbar.workflow.effects import (
     CreateEntity,
-    Effect,
     MergeData,
     SetSlots,
     StartProcess,
@@ -32,7 +34,7 @@ from sandbar.workflow.records import Record, Records, view_of
 from sandbar.workflow.views import ProcessView
 
 Slots = dict[str, Any]
-StartChild = Callable[[Record, str, Any, dict[str, Any], str], int]
+StartChild = Callable[[Record, StartProcess, Act, Hands], int]
 
 NO_CODE = "activity.no-code"
 _AT_ONCE = 0  # of a job: due, whatever the clocks of servers say
@@ -46,13 +48,13 @@ class Moves:
         workspace: Workspace,
         records: Records,
         handlers: Callable[[], Handlers],
-        guard: Guard | None,
+        acting: Acting,
         start_child: StartChild,
     ) -> None:
         self._workspace = workspace
         self._records = records
         self._handlers = handlers
-        self._guard = guard
+        self._acting = acting
         self._start_child = start_child
 
     def leaving(self, record: Record, name: str) -> Transition:
@@ -157,34 +159,45 @@ class Moves:
     ) -> dict[str, Any]:
         """Apply the effects in their order; returns the data that they leave the process with."""
         data, budget = {**record.data, **act.data}, Budget()
+        hands = self._hands(record, transition, act)
         for n, effect in enumerate(transition.effects):
             try:
-                data = self._apply(effect, record, data, act, sight.scope(data), budget)
+                scope = sight.scope(data)
+                if isinstance(effect, MergeData):
+                    data = {**data, **resolved(effect.data, scope, budget)}
+                elif hands is not None:
+                    self._apply(effect, record, act, hands, scope, budget)
             except (Incorrect, NotFound, Conflict, Forbidden) as problem:
-                raise _placed(problem, f"transitions.{transition.name}.effects[{n}]") from problem
-        if transition.handler is not None:
-            self._handle(record, transition.handler, _Happening(self, record, transition.name, act))
+                raise self._placed(problem, record, transition, n) from problem
+        if transition.handler is not None and hands is not None:
+            happening = _Happening(hands, record, transition.name, act)
+            self._handle(record, transition.handler, happening)
         return data
+
+    def _hands(self, record: Record, transition: Transition, act: Act) -> Hands | None:
+        """What the effects that reach beyond the process itself are done with, if there are any."""
+        reaches = any(not isinstance(effect, MergeData) for effect in transition.effects)
+        if transition.handler is None and not reaches:
+            return None
+        return self._acting.hands(record, act.mover)
 
     def _apply(
         self,
-        effect: Effect,
+        effect: SetSlots | CreateEntity | StartProcess,
         record: Record,
-        data: Slots,
         act: Act,
+        hands: Hands,
         scope: dict[str, Any],
         budget: Budget,
-    ) -> Slots:
-        """Apply one effect; returns the data as it leaves them."""
-        if isinstance(effect, MergeData):
-            return {**data, **resolved(effect.data, scope, budget)}
+    ) -> None:
+        """Apply one effect that reaches beyond the process itself."""
         if isinstance(effect, StartProcess):
             subject = resolved(effect.subject, scope, budget)
-            child_data = resolved(effect.data, scope, budget)
-            self._start_child(record, effect.workflow, subject, child_data, act.actor)
+            data = resolved(effect.data, scope, budget)
+            start = msgspec.structs.replace(effect, subject=subject, data=data)
+            self._start_child(record, start, act, hands)
         else:
-            self._transact([_operation(effect, scope, budget)], act.actor)
-        return data
+            hands.transact([_operation(effect, scope, budget)])
 
     def _handle(self, record: Record, name: str, happening: _Happening) -> None:
         handler = self._handlers().effects.get(name)
@@ -197,15 +210,23 @@ class Moves:
         except Exception as error:  # a defect of this transition alone
             raise _defect(record, name, log_fault("workflow.effect-failed", error)) from error
 
-    def _transact(self, operations: Sequence[Any], actor: str) -> Written:
-        return self._workspace.transact(operations, principal=actor, guard=self._guard)
+    def _placed(self, problem: Problem, record: Record, transition: Transition, n: int) -> Problem:
+        """The same problem, with the effect that met it, and whose rights it has if that is why."""
+        at = f"transitions.{transition.name}.effects[{n}]"
+        hint = problem.hint
+        if isinstance(problem, Forbidden):
+            definer = self._acting.definer_of(record.known).principal
+            whose = f"effects may what both their mover and {definer}, who defined them, may"
+            hint = whose if hint is None else f"{hint}; {whose}"
+        said, data = f"{problem.message} (in {at})", {**problem.data, "at": at}
+        return type(problem)(problem.code, said, hint=hint, data=data)
 
 
 class _Happening:
     """Implements `handlers.Happening`."""
 
-    def __init__(self, moves: Moves, record: Record, transition: str, act: Act) -> None:
-        self._moves = moves
+    def __init__(self, hands: Hands, record: Record, transition: str, act: Act) -> None:
+        self._hands = hands
         self.process: ProcessView = view_of(record)
         self.transition = transition
         self.actor = act.actor
@@ -214,11 +235,11 @@ class _Happening:
 
     def get(self, entity: Any) -> Entity:
         """Read an entity as the open transaction sees it."""
-        return self._moves._workspace.get(entity)
+        return self._hands.get(entity)
 
     def transact(self, operations: Sequence[Any]) -> Written:
         """Write as part of the transition."""
-        return self._moves._transact(operations, self.actor)
+        return self._hands.transact(operations)
 
 
 def _operation(
@@ -320,12 +341,6 @@ def _guard_refused(record: Record, transition: Transition, objection: Objection)
             "guard": transition.guard.text,
         },
     )
-
-
-def _placed(problem: Problem, at: str) -> Problem:
-    """The same problem, with the effect that met it."""
-    said = f"{problem.message} (in {at})"
-    return type(problem)(problem.code, said, hint=problem.hint, data={**problem.data, "at": at})
 
 
 def _no_handler(name: str) -> Conflict:

@@ -8,12 +8,14 @@ from typing import Any
 
 from sandbar import clock
 from sandbar.errors import Conflict, Incorrect
-from sandbar.model import Create, Entity, Guard, Update, Workspace, Written
+from sandbar.model import Create, Entity, Update, Workspace, Written
 from sandbar.workflow import metamodel as mm
+from sandbar.workflow.acting import Acting, Hands
 from sandbar.workflow.budgets import refuse_large_data
 from sandbar.workflow.built_in import CALL, internal_workflow
 from sandbar.workflow.conditions import Act
 from sandbar.workflow.defining import Defining
+from sandbar.workflow.effects import StartProcess
 from sandbar.workflow.moves import due_us, refuse_data, timer_at
 from sandbar.workflow.records import Known, Record, Records
 
@@ -30,12 +32,12 @@ class Starting:
         workspace: Workspace,
         records: Records,
         defining: Defining,
-        effects_guard: Guard | None,
+        acting: Acting,
     ) -> None:
         self._workspace = workspace
         self._records = records
         self._defining = defining
-        self._effects_guard = effects_guard
+        self._acting = acting
         # What a transaction about a process will read. Only a hint: it saves round trips.
         self._hints: OrderedDict[int, tuple[int, ...]] = OrderedDict()
 
@@ -133,18 +135,13 @@ class Starting:
             asked=asked,
         )
 
-    def start_child(
-        self, parent: Record, workflow: str, subject: Any, data: dict[str, Any], actor: str
-    ) -> int:
-        """Begin a process as an effect of a transition of its parent."""
-        act = Act(actor, f"started by process {parent.id}", data=data)
-        if subject is not None and self._effects_guard is not None:
-            class_ = self._workspace.get(subject).class_
-            kinds = [class_, *self._workspace.schema().ancestors(class_)]
-            self._effects_guard.admit(frozenset(kinds))
+    def start_child(self, parent: Record, effect: StartProcess, by: Act, hands: Hands) -> int:
+        """Begin a process as an effect of a transition of its parent: its mover has started it."""
+        hands.admit_subject(effect.subject)
         self._workspace.budgets.count_transition()
-        # Nobody has asked for it in person: it acts with nobody's rights.
-        return self.start(workflow, subject, act, None, parent, None).id
+        act = Act(by.actor, f"started by process {parent.id}", data=effect.data)
+        caller = self._acting.child_of(parent, by.mover)
+        return self.start(effect.workflow, effect.subject, act, caller, parent, None).id
 
     def _current(self, workflow: str) -> Known:
         """The definition that a process begins to follow now."""

@@ -92,7 +92,7 @@ def _begin(job: Running, hidden: Hidden) -> Outcome:
     kept_back = hidden(schema)
     if cls in kept_back:
         raise not_validated(cls)
-    total = job.workspace.validity.count(cls, hidden=kept_back)
+    total = job.workspace.instance_count(cls, hidden=kept_back)
     found = {"checked": 0, "valid": 0, "invalid": 0, "completed-at": None}  # also of a retry
     began = {"class": cls, "total": total, "started-at": _now()}
     return Outcome("start", data=began | found)
@@ -107,7 +107,7 @@ def _run(job: Running, hidden: Hidden) -> Outcome:
         job.check()
         began_s = clock.monotonic_s()
         schema = job.workspace.schema()
-        page = job.workspace.validity.page(
+        page = job.workspace.judged(
             _class_of(job.process, schema), tally.walk, limit=limit, hidden=hidden(schema)
         )
         tally.take(page)

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 from sandbar.errors import Conflict
-from sandbar.model import Entity, Guard, Workspace
+from sandbar.model import Entity, Workspace
 from sandbar.workflow import metamodel as mm
+from sandbar.workflow.acting import Acting, Authority, named
 from sandbar.workflow.answerers import may_answer, refuse_skipping
 from sandbar.workflow.answering import Reply, answered
 from sandbar.workflow.built_in import built_in_workflows, internal_workflow, refuse_own_activities
@@ -38,21 +39,24 @@ class Workflows:
         self,
         workspace: Workspace,
         handlers: Callable[[], Handlers] = Handlers,
-        effects_guard: Guard | None = None,
+        authority: Authority | None = None,
         scheduled: Callable[[], None] = lambda: None,
     ) -> None:
-        """`scheduled` is told that a process may have something to do by itself."""
+        """`authority` knows what effects and activities may: without it there are none.
+
+        `scheduled` is told that a process may have something to do by itself.
+        """
         self.workspace = workspace
         self.handlers = handlers
-        self.effects_guard = effects_guard
         self._scheduled = scheduled
         self.records = Records(workspace)
         self.handles = Handles(workspace)
-        self._defining = Defining(workspace, self.records)
+        self.acting = Acting(workspace, authority)
+        self._defining = Defining(workspace, self.records, self.acting)
         self._looking = Looking(workspace, self.records)
-        self._starting = Starting(workspace, self.records, self._defining, effects_guard)
+        self._starting = Starting(workspace, self.records, self._defining, self.acting)
         start_child = self._starting.start_child
-        self.moves = Moves(workspace, self.records, handlers, effects_guard, start_child)
+        self.moves = Moves(workspace, self.records, handlers, self.acting, start_child)
         self.wanted = self._starting.wanted
 
     def install(self) -> None:
@@ -61,7 +65,7 @@ class Workflows:
             mm.install_metamodel(self.workspace)
         for spec in built_in_workflows().values():
             if not self._defining.was_defined(spec):
-                self._defining.define(spec, principal=mm.SYSTEM)
+                self._defining.define(spec, named(mm.SYSTEM, None))
 
     # --- definitions -------------------------------------------------------------------------
 
@@ -70,19 +74,22 @@ class Workflows:
         spec: Any,
         *,
         principal: str,
+        caller: Mapping[str, Any] | None = None,
         reason: str | None = None,
         idempotency_key: str | None = None,
         admit: Admit | None = None,
     ) -> Defined:
-        """Make a definition, or a new version of one, if `admit` does not refuse it."""
+        """Make a definition, or a new version of one, if `admit` does not refuse it.
+
+        `caller` is what is kept of a principal that has not opened the database itself.
+        """
         self.ensure()
         read = read_spec(spec)
         if read.name in built_in_workflows():
             raise internal_workflow(read.name)
         refuse_own_activities(read)
-        defined = self._defining.define(
-            read, principal=principal, reason=reason, key=idempotency_key, admit=admit
-        )
+        by = named(principal, caller)
+        defined = self._defining.define(read, by, reason=reason, key=idempotency_key, admit=admit)
         schema, is_known = self.workspace.schema(), self._defining.is_known
         warnings = lacking(read, self.handlers(), schema, is_known)
         return msgspec.structs.replace(defined, warnings=tuple(warnings))
@@ -146,6 +153,7 @@ class Workflows:
         *,
         principal: str,
         roles: Collection[str] = (),
+        caller: Mapping[str, Any] | None = None,
         reason: str | None = None,
         context: Mapping[str, Any] | None = None,
         data: Mapping[str, Any] | None = None,
@@ -153,7 +161,8 @@ class Workflows:
         idempotency_key: str | None = None,
     ) -> ProcessView:
         """Move a process on by the name of a transition."""
-        act = Act(principal, reason, context or {}, data or {}, roles)
+        by = named(principal, caller)
+        act = Act(principal, reason, context or {}, data or {}, roles, by)
 
         def work(record: Record) -> Record:
             _expect(record, expect_state)
@@ -171,6 +180,7 @@ class Workflows:
         *,
         principal: str,
         roles: Collection[str] = (),
+        caller: Mapping[str, Any] | None = None,
         reason: str | None = None,
         run: int | None = None,
         wordless: str | None = None,
@@ -180,7 +190,7 @@ class Workflows:
 
         `wordless` is for callers who cannot give a reason: it is used where one is demanded.
         """
-        act = Act(principal, reason, roles=roles)
+        act = Act(principal, reason, roles=roles, by=named(principal, caller))
 
         def work(record: Record) -> Record:
             self.workspace.budgets.use_reserve()
@@ -225,11 +235,12 @@ class Workflows:
         *,
         principal: str,
         roles: Collection[str] = (),
+        caller: Mapping[str, Any] | None = None,
         reason: str | None = None,
         idempotency_key: str | None = None,
     ) -> ProcessView:
         """Tell a process what it asked; once it has been told everything, it moves on."""
-        act = Act(principal, reason, roles=roles)
+        act = Act(principal, reason, roles=roles, by=named(principal, caller))
 
         def work(record: Record) -> Record:
             return answered(self.moves, self.records, record, replies, act)

@@ -64,7 +64,7 @@ def _validate(job: Running) -> Outcome:
     checked, failures, walk, is_done = 0, 0, None, False
     while not is_done:
         job.check()
-        page = job.workspace.validity.page(job.process.subject, walk, limit=_PAGE)
+        page = job.workspace.judged(job.process.subject, walk, limit=_PAGE)
         checked, failures = checked + page.checked, failures + len(page.invalid)
         walk, is_done = page.rest, page.rest is None
         job.progress(checked)

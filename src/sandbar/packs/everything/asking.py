@@ -19,9 +19,7 @@ from sandbar.packs.everything.requests import (
     roots,
     sampling,
 )
-from sandbar.verbs.catalogue import Verb
-from sandbar.verbs.content import Content, Verbatim
-from sandbar.verbs.context import Context
+from sandbar.verbs import Content, Context, Verb, Verbatim
 
 _SECOND_ROUND = "second:"
 

@@ -11,9 +11,7 @@ from sandbar.packs.coded import PackResource, PackTemplate, PromptHandler, Promp
 from sandbar.packs.everything import asking, plain, tasking
 from sandbar.packs.everything.media import PNG
 from sandbar.packs.everything.requests import ask, is_accepted, question
-from sandbar.verbs.catalogue import Verb
-from sandbar.verbs.content import Verbatim
-from sandbar.verbs.context import Context
+from sandbar.verbs import Context, Verb, Verbatim
 
 _TEMPLATE = re.compile(r"test://template/([^/?#]{1,200})/data")
 

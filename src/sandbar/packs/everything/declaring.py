@@ -8,10 +8,7 @@ from typing import Any
 import msgspec
 
 from sandbar.access import Access
-from sandbar.verbs.catalogue import Verb
-from sandbar.verbs.content import Content, Text, Verbatim
-from sandbar.verbs.context import Context
-from sandbar.verbs.tasks import Started
+from sandbar.verbs import Content, Context, Started, Text, Verb, Verbatim
 
 Run = Callable[[Context, Any], Content | Verbatim | Started]
 

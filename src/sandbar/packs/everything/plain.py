@@ -13,9 +13,7 @@ from sandbar.model import Create
 from sandbar.packs.everything.declaring import NoArguments, text, tool
 from sandbar.packs.everything.media import PNG, WAV
 from sandbar.packs.everything.requests import client_of
-from sandbar.verbs.catalogue import Verb
-from sandbar.verbs.content import Attached, Audio, Content, File, Image, Text
-from sandbar.verbs.context import Context
+from sandbar.verbs import Attached, Audio, Content, Context, File, Image, Text, Verb
 
 _BETWEEN_REPORTS_S = 0.05
 _BEFORE_RECONNECTION_S = 0.1

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from sandbar.errors import Incorrect, Unsupported
-from sandbar.verbs.content import Verbatim
-from sandbar.verbs.context import Context
+from sandbar.verbs import Context, Verbatim
 
 Request = dict[str, Any]
 Answers = dict[str, dict[str, Any]]

@@ -11,10 +11,7 @@ from sandbar.errors import Fault
 from sandbar.packs.everything.declaring import NoArguments, text, tool
 from sandbar.packs.everything.requests import ask, is_accepted, question
 from sandbar.patience import check
-from sandbar.verbs.catalogue import Verb
-from sandbar.verbs.content import Content, Verbatim
-from sandbar.verbs.context import Context
-from sandbar.verbs.tasks import Started
+from sandbar.verbs import Content, Context, Started, Verb, Verbatim
 from sandbar.workflow import Activity, Outcome, Running
 
 _STEP_S = 0.05

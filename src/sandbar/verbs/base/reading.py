@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from sandbar.access import add_leads, lead_to
 from sandbar.errors import NotFound, Problem
-from sandbar.model import Create, Entity
+from sandbar.model import Create, Entity, Question, Search
 from sandbar.verbs.answers import Answer, Reference
 from sandbar.verbs.arguments import Arguments, told_together
 from sandbar.verbs.base.documents import as_text
@@ -185,20 +185,18 @@ def _called_then(problem: NotFound, context: Context, entity: Any, as_of: int | 
 
 def query(context: Context, arguments: QueryArguments) -> Entities:
     """A page of entities that satisfy a filter."""
-    as_of = moment(arguments.as_of)
+    question = Question(
+        arguments.class_,
+        arguments.where,
+        order_by=arguments.order_by,
+        fields=arguments.fields,
+        cursor=arguments.cursor,
+    )
     try:
         page = page_of_entities(
-            lambda limit, at: context.db.query(
-                arguments.class_,
-                arguments.where,
-                order_by=arguments.order_by,
-                fields=arguments.fields,
-                limit=limit,
-                cursor=arguments.cursor,
-                as_of=at,
-            ),
+            lambda limit, at: context.db.ask(question._replace(limit=limit, as_of=at)),
             arguments.limit,
-            as_of,
+            moment(arguments.as_of),
         )
     except Problem as problem:
         raise _beside_the_moment(problem, context, arguments) from problem
@@ -228,27 +226,27 @@ def validate(context: Context, arguments: ValidateArguments) -> Validity:
     schema = context.db.schema()
     cls = schema.ident(arguments.class_)
     slots = slots_by_ident(schema, cls, arguments.attributes)
-    errors = context.db.trial([Create(class_=cls, slots=slots)])
+    errors = context.db.validate([Create(class_=cls, slots=slots)])
     add_leads(context.db, errors)
     return Validity(is_valid=not errors, errors=errors)
 
 
 def search(context: Context, arguments: SearchArguments) -> Hits:
     """A page of entities that have the words."""
-    page = _hits(context, arguments, arguments.limit or _HITS_DEFAULT)
-    if arguments.limit is None and (room := fitting(page.hits)) < len(page.hits):
-        page = _hits(context, arguments, room)
-    return page
-
-
-def _hits(context: Context, arguments: SearchArguments, limit: int) -> Hits:
-    page = context.db.search(
+    asked = Search(
         arguments.query,
         class_=arguments.class_,
-        limit=limit,
         cursor=arguments.cursor,
         hidden=_left_out(context, arguments.class_),
     )
+    page = _hits(context, asked._replace(limit=arguments.limit or _HITS_DEFAULT))
+    if arguments.limit is None and (room := fitting(page.hits)) < len(page.hits):
+        page = _hits(context, asked._replace(limit=room))
+    return page
+
+
+def _hits(context: Context, asked: Search) -> Hits:
+    page = context.db.look_for(asked)
     hits = [
         Hit(
             entity_id=hit.entity.entity_id,

@@ -52,8 +52,7 @@ def cancel(context: Context, arguments: CancelArguments) -> Task:
     process = context.tasks.find(arguments.task_id)
     view = context.workflows.cancel(
         process.process_id,
-        principal=context.db.caller.principal,
-        roles=context.db.caller.roles,
+        **context.tasks.acting,
         reason=arguments.reason,
         run=process.run,
         idempotency_key=arguments.idempotency_key,

@@ -78,7 +78,7 @@ def _beside_the_malformed(
     others = [at for at in range(len(operations)) if at not in unread]
     # What refers to something that an unread operation would make is not to blame.
     made = [_whole_word(name) for at in unread for name in _names_made(operations[at])]
-    beside = context.db.trial([operations[at] for at in others]) if others else []
+    beside = context.db.validate([operations[at] for at in others]) if others else []
     found += [
         moved_data(finding, at=others[finding.get("at") or 0])
         for finding in beside

@@ -137,7 +137,7 @@ def cancel(context: Context, arguments: ReasonedArguments) -> Results:
     view = _view(context, arguments.process)
     ended = context.workflows.cancel(
         view.process_id,
-        principal=context.db.caller.principal,
+        **context.tasks.acting,
         reason=arguments.reason,
         run=view.run,
         idempotency_key=arguments.idempotency_key,
@@ -152,7 +152,7 @@ def retry(context: Context, arguments: ReasonedArguments) -> Started:
         again = context.workflows.transition(
             view.process_id,
             "retry",
-            principal=context.db.caller.principal,
+            **context.tasks.acting,
             reason=arguments.reason,
             idempotency_key=arguments.idempotency_key,
         )

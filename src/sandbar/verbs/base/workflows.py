@@ -7,7 +7,12 @@ from typing import Any
 
 import msgspec
 
-from sandbar.access import refuse_others_workflow, refuse_outside, refuse_reserved_workflow
+from sandbar.access import (
+    refuse_others_workflow,
+    refuse_outside,
+    refuse_reserved_workflow,
+    remembered,
+)
 from sandbar.errors import Incorrect
 from sandbar.verbs.base.answerers import unknown_answerers
 from sandbar.verbs.base.workflow_shapes import (
@@ -76,6 +81,7 @@ def define(context: Context, arguments: DefineArguments) -> DefinedAnswer:
     defined = context.workflows.define(
         spec,
         principal=caller.principal,
+        caller=remembered(caller),
         reason=arguments.reason,
         idempotency_key=arguments.idempotency_key,
         admit=partial(refuse_others_workflow, caller),
@@ -141,13 +147,13 @@ def start(context: Context, arguments: StartArguments) -> Started:
     return context.tasks.started(view)
 
 
-def _acting(context: Context) -> dict[str, Any]:
-    return {"principal": context.db.caller.principal, "roles": context.db.caller.roles}
+def _writing(arguments: Writing) -> dict[str, Any]:
+    return {"reason": arguments.reason, "idempotency_key": arguments.idempotency_key}
 
 
-def _writing(context: Context, arguments: Writing) -> dict[str, Any]:
-    said = {"reason": arguments.reason, "idempotency_key": arguments.idempotency_key}
-    return _acting(context) | said
+def _resting(context: Context, arguments: Writing) -> dict[str, Any]:
+    caller = context.db.caller
+    return {"principal": caller.principal, "roles": caller.roles, **_writing(arguments)}
 
 
 def transition(context: Context, arguments: TransitionArguments) -> ProcessView:
@@ -158,14 +164,16 @@ def transition(context: Context, arguments: TransitionArguments) -> ProcessView:
         context=arguments.context,
         data=arguments.data,
         expect_state=arguments.expect_state,
-        **_writing(context, arguments),
+        **context.tasks.acting,
+        **_writing(arguments),
     )
 
 
 def process_state(context: Context, arguments: ProcessArguments) -> ProcessView:
     """Where a process stands."""
     id = context.tasks.process_named(arguments.process)
-    state = context.workflows.state(id, **_acting(context))
+    caller = context.db.caller
+    state = context.workflows.state(id, principal=caller.principal, roles=caller.roles)
     return context.tasks.visible(state)
 
 
@@ -201,19 +209,13 @@ def stats(context: Context, arguments: StatsArguments) -> Stats:
 def pause(context: Context, arguments: ReasonedArguments) -> ProcessView:
     """Let a process rest."""
     id = context.tasks.process_named(arguments.process, is_changed=True)
-    return context.workflows.pause(
-        id,
-        **_writing(context, arguments),
-    )
+    return context.workflows.pause(id, **_resting(context, arguments))
 
 
 def resume(context: Context, arguments: ReasonedArguments) -> ProcessView:
     """Let it go on."""
     id = context.tasks.process_named(arguments.process, is_changed=True)
-    return context.workflows.resume(
-        id,
-        **_writing(context, arguments),
-    )
+    return context.workflows.resume(id, **_resting(context, arguments))
 
 
 def answer(context: Context, arguments: AnswerArguments) -> ProcessView:
@@ -227,7 +229,8 @@ def answer(context: Context, arguments: AnswerArguments) -> ProcessView:
     return context.workflows.answer(
         id,
         replies,
-        **_writing(context, arguments),
+        **context.tasks.acting,
+        **_writing(arguments),
     )
 
 

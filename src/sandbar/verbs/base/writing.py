@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -10,7 +11,14 @@ from msgspec import Meta
 from sandbar.codecs import takes_bare_names
 from sandbar.errors import Forbidden, NotFound, Problem
 from sandbar.findings import Finding, Findings
-from sandbar.model import Create, Delete, DeleteMode, Entity, Outcome, Receipt, Update
+from sandbar.model import (
+    Create,
+    Entity,
+    Outcome,
+    Receipt,
+    Update,
+    Written,
+)
 from sandbar.verbs.answers import Answer
 from sandbar.verbs.arguments import invalid
 from sandbar.verbs.base.documents import (
@@ -24,10 +32,9 @@ from sandbar.verbs.base.documents import (
 )
 from sandbar.verbs.catalogue import Example, Verb
 from sandbar.verbs.class_tools import slots_by_ident
-from sandbar.verbs.context import Context
+from sandbar.verbs.context import Context, Write
 from sandbar.verbs.fields import ENTITY_ALIASES, SLOT_ALIASES, EntityName, Writing
 
-_DELETED_SHOWN = 1000
 _FIND = ("entity", "entity.find")
 
 Source = Annotated[str | None, Meta(description="a document, instead of attributes")]
@@ -110,40 +117,19 @@ class Updated(Answer, frozen=True, kw_only=True):
 _Done = TypeVar("_Done", Created, Updated)
 
 
-class DeleteArguments(Writing, frozen=True, kw_only=True):
-    """An entity, and what to do about those that refer to it."""
-
-    entity: EntityName
-    mode: Annotated[
-        DeleteMode, Meta(description="when others refer to it: delete them, or cut the references")
-    ] = "refuse"
-    expect: Expect = None
-
-
-class Deleted(Answer, frozen=True, kw_only=True):
-    """The entities that were deleted (the first thousand of them), and how many."""
-
-    entity_id: int
-    deleted: list[int]
-    deleted_count: int
-    receipt: Receipt
-    replayed: bool = False
-
-
-def create(context: Context, arguments: CreateArguments) -> Created:
+def create(context: Context, arguments: CreateArguments) -> Created | Write:
     """Make an entity."""
     _refuse_showing(context, arguments.return_)
     cls, slots = arguments.class_, arguments.attributes or {}
-    if arguments.source is not None:
-        _refuse_both(arguments.attributes is not None)
-        parsed = parsed_source(context, cls, arguments.source, arguments.format)
-        slots, made = slots_to_create(parsed), creations(parsed.made)
-        key = arguments.idempotency_key
-        created = _create(context, parsed.class_, slots, made, arguments.reason, key)
-    else:
-        key = arguments.idempotency_key
-        created = create_entity(context, cls, slots, arguments.reason, key)
-    return with_entity(context, created) if arguments.return_ == "entity" else created
+    reason, key = arguments.reason, arguments.idempotency_key
+    is_shown = arguments.return_ == "entity"
+    if arguments.source is None:
+        return create_entity(context, cls, slots, reason, key, is_shown=is_shown)
+    _refuse_both(arguments.attributes is not None)
+    context.take_time()
+    parsed = parsed_source(context, cls, arguments.source, arguments.format)
+    slots, made = slots_to_create(parsed), creations(parsed.made)
+    return _create(context, parsed.class_, slots, made, reason, key, is_shown=is_shown)
 
 
 def with_entity(context: Context, done: _Done) -> _Done:
@@ -183,13 +169,19 @@ def _refuse_both(is_given: bool) -> None:
 
 
 def create_entity(
-    context: Context, cls: str, slots: dict[str, Any], reason: str | None, key: str | None
-) -> Created:
-    """Make an entity, also on behalf of a class's own tool."""
+    context: Context,
+    cls: str,
+    slots: dict[str, Any],
+    reason: str | None,
+    key: str | None,
+    *,
+    is_shown: bool,
+) -> Created | Write:
+    """Make an entity, also on behalf of a class's own tool; and show it, if it is to be."""
     if not all("/" in str(key) for key in slots):
         slots = slots_by_ident(context.db.schema(), cls, slots)
     slots, made = whole_slots(context.db.schema_at_hand(), cls, slots)
-    return _create(context, cls, slots, made, reason, key)
+    return _create(context, cls, slots, made, reason, key, is_shown=is_shown)
 
 
 def _create(
@@ -199,15 +191,22 @@ def _create(
     made: list[Create],
     reason: str | None,
     key: str | None,
-) -> Created:
+    *,
+    is_shown: bool,
+) -> Created | Write:
     ident = made_up_ident(context.db.schema_at_hand(), cls, slots)
+    answer = partial(_created, context, cls, ident, is_shown=is_shown)
     if ident is None:
-        operation = Create(class_=cls, slots=slots)
-        written = context.db.transact([*made, operation], reason=reason, idempotency_key=key)
-    else:
-        written = create_under(context, cls, slots, made, ident, reason, key)
+        return Write([*made, Create(class_=cls, slots=slots)], reason, key, answer)
+    context.take_time()
+    return answer(create_under(context, cls, slots, made, ident, reason, key))
+
+
+def _created(
+    context: Context, cls: str, ident: str | None, written: Written, *, is_shown: bool
+) -> Created:
     outcome = written.outcomes[-1]
-    return Created(
+    created = Created(
         entity_id=outcome.entity_id,
         ident=outcome.ident,
         class_=cls.removeprefix(":"),
@@ -218,6 +217,7 @@ def _create(
         replayed=written.replayed,
         warnings=_namesake(ident, outcome),
     )
+    return with_entity(context, created) if is_shown else created
 
 
 def _namesake(wanted: str | None, outcome: Outcome) -> list[Warned]:
@@ -234,22 +234,23 @@ def _namesake(wanted: str | None, outcome: Outcome) -> list[Warned]:
     return [told]
 
 
-def update(context: Context, arguments: UpdateArguments) -> Updated:
+def update(context: Context, arguments: UpdateArguments) -> Write:
     """Change an entity."""
     _refuse_showing(context, arguments.return_)
     operations = _update_of(context, arguments)
-    written = context.db.transact(
-        operations, reason=arguments.reason, idempotency_key=arguments.idempotency_key
-    )
-    outcome = written.outcomes[-1]
-    updated = Updated(
-        entity_id=outcome.entity_id,
-        ident=outcome.ident,
-        changed=outcome.changed,
-        receipt=written.receipt,
-        replayed=written.replayed,
-    )
-    return with_entity(context, updated) if arguments.return_ == "entity" else updated
+
+    def answer(written: Written) -> Updated:
+        outcome = written.outcomes[-1]
+        updated = Updated(
+            entity_id=outcome.entity_id,
+            ident=outcome.ident,
+            changed=outcome.changed,
+            receipt=written.receipt,
+            replayed=written.replayed,
+        )
+        return with_entity(context, updated) if arguments.return_ == "entity" else updated
+
+    return Write(operations, arguments.reason, arguments.idempotency_key, answer)
 
 
 def _update_of(context: Context, arguments: UpdateArguments) -> list[Create | Update]:
@@ -267,6 +268,7 @@ def _update_of(context: Context, arguments: UpdateArguments) -> list[Create | Up
         )
         return [*made, change]
     _refuse_both(bool(arguments.attributes or arguments.add or arguments.remove))
+    context.take_time()
     found = context.db.get(entity)
     parsed = parsed_source(context, found.class_, source, arguments.format)
     # What was cleared is what was there just now: if somebody writes in between, look again.
@@ -285,22 +287,6 @@ def _with_whole_names(
     schema = context.db.schema_at_hand()
     whole = [whole_slots(schema, cls, slots) for slots in parts]
     return [slots for slots, _ in whole], [one for _, made in whole[:2] for one in made]
-
-
-def delete(context: Context, arguments: DeleteArguments) -> Deleted:
-    """End an entity."""
-    operation = Delete(entity=arguments.entity, mode=arguments.mode, expect=arguments.expect)
-    written = context.db.transact(
-        [operation], reason=arguments.reason, idempotency_key=arguments.idempotency_key
-    )
-    outcome = written.outcomes[0]
-    return Deleted(
-        entity_id=outcome.entity_id,
-        deleted=outcome.deleted[:_DELETED_SHOWN],
-        deleted_count=len(outcome.deleted),
-        receipt=written.receipt,
-        replayed=written.replayed,
-    )
 
 
 def slots_of_entity(context: Context, entity: Any, slots: dict[str, Any]) -> dict[str, Any]:
@@ -324,6 +310,7 @@ VERBS = (
         arguments=CreateArguments,
         result=Created,
         run=create,
+        is_point_write=True,
         aliases=SLOT_ALIASES,
         is_core=True,
         examples=(
@@ -359,6 +346,7 @@ VERBS = (
         arguments=UpdateArguments,
         result=Updated,
         run=update,
+        is_point_write=True,
         aliases=ENTITY_ALIASES | SLOT_ALIASES | {"set": "attributes"},
         is_core=True,
         is_destructive=True,
@@ -369,19 +357,5 @@ VERBS = (
                 {"entity": "product/mud-lord", "attributes": {"footwear/price": "79.90"}},
             ),
         ),
-    ),
-    Verb(
-        name="entity.delete",
-        title="Delete an entity",
-        description="Delete an entity; its history stays and entity.restore brings it back. "
-        "Refused while others refer to it, unless mode is cascade or detach.",
-        access="write",
-        arguments=DeleteArguments,
-        result=Deleted,
-        run=delete,
-        aliases=ENTITY_ALIASES,
-        is_core=True,
-        is_destructive=True,
-        examples=(Example("A discontinued shoe", {"entity": "product/void-flop"}),),
     ),
 )

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 
 import sandbar
 from sandbar.model import impact
-from sandbar.model.preflight import preflight
+from sandbar.model.preview import Preview
 from tests.model.conftest import Place
 
 POPULATION = 1200
-HOOK = "sandbar.model.writes.preflight"
 
 
 @pytest.fixture
@@ -37,10 +37,11 @@ def test_the_writer_does_not_scan_what_was_checked_before(
     crowd: sandbar.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scanned = []
-    scan = impact.instances
+    scan, here = impact.instances, threading.get_ident()
 
     def watched(unit: Any, cls: Any) -> Any:
-        scanned.append(cls.ident)
+        if threading.get_ident() != here:
+            scanned.append(cls.ident)
         return scan(unit, cls)
 
     monkeypatch.setattr(impact, "instances", watched)
@@ -65,18 +66,19 @@ def test_a_change_that_would_break_many_is_refused_with_the_count(crowd: sandbar
 def test_what_slips_in_between_is_checked_by_the_writer(
     crowd: sandbar.Database, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
+    foresee = Preview.foresee
     first = crowd.query("a/Thing", limit=1).items[0].entity_id
 
-    def overtaken(*asked: Any) -> Any:
-        checked = preflight(*asked)
-        monkeypatch.setattr(HOOK, preflight)
+    def overtaken(preview: Preview, operations: Any) -> Any:
+        checked = foresee(preview, operations)
+        monkeypatch.setattr(Preview, "foresee", foresee)
         if way == "create":
             crowd.create("a/Thing", {"a/rank": 10**6})
         else:
             crowd.update(first, {"a/rank": 10**6})
         return checked
 
-    monkeypatch.setattr(HOOK, overtaken)
+    monkeypatch.setattr(Preview, "foresee", overtaken)
     with pytest.raises(sandbar.Conflict) as caught:
         crowd.define(properties={"a/rank": {"dt/max": POPULATION}})
     assert caught.value.data["broken"] == 1
@@ -85,12 +87,14 @@ def test_what_slips_in_between_is_checked_by_the_writer(
 def test_a_schema_that_changed_in_between_voids_the_check(
     crowd: sandbar.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def overtaken(*asked: Any) -> Any:
-        checked = preflight(*asked)
-        monkeypatch.setattr(HOOK, preflight)
+    foresee = Preview.foresee
+
+    def overtaken(preview: Preview, operations: Any) -> Any:
+        checked = foresee(preview, operations)
+        monkeypatch.setattr(Preview, "foresee", foresee)
         crowd.define(classes={"a/Thing": {"dt/validator": "this['a/rank'] >= 0"}})
         return checked
 
-    monkeypatch.setattr(HOOK, overtaken)
+    monkeypatch.setattr(Preview, "foresee", overtaken)
     crowd.define(properties={"a/rank": {"dt/max": POPULATION}})
     assert crowd.schema.describe_property("a/rank")["max"] == POPULATION
