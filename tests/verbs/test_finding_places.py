@@ -129,7 +129,7 @@ def test_what_is_kept_from_the_caller_is_a_finding_like_others(
     call: Call, zorp: sandbar.Database
 ) -> None:
     made = add_account(zorp._workspace, "someone", role="reader").account
-    account = {"class": made.class_, "attributes": {"db/ident": "account/none"}}
+    account = {"class": zorp.get(made.entity_id).class_, "attributes": {"db/ident": "account/none"}}
     (found,) = call("entity.validate", account, role="writer")["errors"]
     assert (found["place"], found["code"]) == ("entity", "entity.protected")
 
