@@ -84,7 +84,7 @@ MOVERS: dict[str, set[str]] = {
     "a writer's key for verbs of workflows": WRITERS,  # as with all verbs: what they do comes along
     "a writer's key for boots": BOOT_KEEPERS,
     "a keeper of boots": BOOT_KEEPERS,
-    "a reader who may move boots": BOOT_KEEPERS,
+    "a reader who may move boots": {"set data"},  # whose role writes no entities, moves them only
     "a reader": set(),
     "an admin's key that only reads": set(),
 }

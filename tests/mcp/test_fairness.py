@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import httpx2
 import pytest
 
 from sandbar.mcp import sdk
+from sandbar.store.opened import OpenStore
+from sandbar.store.trail import current_note
 from tests.mcp.in_session import open_session, post
 from tests.mcp.planting import Plant
 from tests.mcp.served import MODERN, Role, Served, serving
@@ -42,6 +45,61 @@ def test_unanswered_questions_do_not_keep_others_waiting(
         monkeypatch.setattr(sdk, "ANSWER_S", 0.05)
         _leave(everything, session, "reader")
         assert took_s < 6.0
+
+
+def test_the_writes_of_one_caller_do_not_fill_the_queue(everything: Served) -> None:
+    """A batch of the writer is as long as what is queued: others would wait for all of it."""
+    call = {
+        "name": "sandbar.schema.define",
+        "arguments": {
+            "properties": {"fair/name": {"dt/range": "db.type/string"}},
+            "classes": {"fair/Thing": {"dt/slots": ["fair/name"]}},
+        },
+    }
+    assert "result" in everything.post("tools/call", call)
+    create = {"class": "fair/Thing", "attributes": {"fair/name": "x"}}
+    is_held, let_go = threading.Event(), threading.Event()
+    queued: list[Role] = []
+
+    def hold() -> None:
+        is_held.set()
+        assert let_go.wait(30)
+
+    def write(role: Role) -> Any:
+        call = {"name": "sandbar.entity.create", "arguments": create}
+        return everything.post("tools/call", call, role=role)
+
+    submit = OpenStore.submit
+
+    def noted(self: OpenStore, *args: Any, **kwargs: Any) -> Any:
+        note = current_note()
+        if note is not None:
+            queued.append("writer" if note.principal.endswith("writer") else "admin")
+        return submit(self, *args, **kwargs)
+
+    write("writer"), write("admin")
+    with ThreadPoolExecutor(60) as pool, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OpenStore, "submit", noted)
+        holder = pool.submit(everything.db.run, hold)
+        assert is_held.wait(30)
+        try:
+            many = [pool.submit(write, "writer") for _ in range(48)]
+            time.sleep(0.5)
+            other = pool.submit(write, "admin")
+            _until(lambda: "admin" in queued)
+            assert queued.count("writer") == 16
+        finally:
+            let_go.set()
+        holder.result()
+        assert all(one.result()["result"]["structuredContent"]["created"] for one in (*many, other))
+    assert queued.count("writer") == 48
+
+
+def _until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.01)
 
 
 def _leave(served: Served, session: str, role: Role) -> None:

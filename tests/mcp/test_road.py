@@ -106,10 +106,8 @@ def test_a_result_is_encoded_once(served: Served, monkeypatch: pytest.MonkeyPatc
 def test_a_create_takes_no_thread_but_the_writers(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    call = {
-        "name": "sandbar.entity.create",
-        "arguments": {"class": "zorp/Boot", "attributes": BOOT, "return": "entity"},
-    }
+    arguments = {"class": "zorp/Boot", "attributes": BOOT}
+    call = {"name": "sandbar.entity.create", "arguments": arguments}
     served.post("tools/call", call)
     threads: list[object] = []
     run_sync = anyio.to_thread.run_sync

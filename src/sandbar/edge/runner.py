@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 import anyio
@@ -17,7 +18,7 @@ T = TypeVar("T")
 
 DEADLINE_S = 30.0
 _THREADS = 64
-_THREADS_OF_ONE_CALLER = 16  # so that nobody can keep all the others waiting
+_AT_ONCE_OF_ONE_CALLER = 16  # so that nobody can keep all the others waiting
 
 
 class Runner:
@@ -30,12 +31,18 @@ class Runner:
 
     async def run(self, caller: Caller, work: Callable[[], T]) -> T:
         """Run in a worker thread; if the client goes away, the work is told to stop."""
+        async with self.turn(caller):
+            return await self._run(work)
+
+    @asynccontextmanager
+    async def turn(self, caller: Caller) -> AsyncIterator[None]:
+        """Wait while too much of a caller's is under way: in threads, or queued for the writer."""
         own = self._of_caller.get(caller)
         if own is None:
-            own = self._of_caller[caller] = anyio.CapacityLimiter(_THREADS_OF_ONE_CALLER)
+            own = self._of_caller[caller] = anyio.CapacityLimiter(_AT_ONCE_OF_ONE_CALLER)
         try:
             async with own:
-                return await self._run(work)
+                yield
         finally:
             if not own.borrowed_tokens and not own.statistics().tasks_waiting:
                 self._of_caller.pop(caller, None)

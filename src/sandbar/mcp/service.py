@@ -69,13 +69,16 @@ class Service:
             begun = database.begin(call)
             return None if begun is None else begun.written
 
+        error: BaseException | None = None
         try:
-            record.writing(begin)
-            error = None if begun is None else await self.runner.committed(begun.written, patience)
+            async with self.runner.turn(exchange.caller):
+                record.writing(begin)
+                if begun is not None:
+                    error = await self.runner.committed(begun.written, patience)
+            if begun is not None and error is None:
+                return begun.answer(begun.written.result())
         except Problem as problem:
             error = problem
-        if begun is not None and error is None:
-            return begun.answer(begun.written.result())
         if error is not None and not isinstance(error, SecretNotHashed):
             raise await self.runner.run(exchange.caller, lambda: database.explained(call, error))
         again = msgspec.structs.replace(call, deadline=None)
