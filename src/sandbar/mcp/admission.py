@@ -18,9 +18,9 @@ async def is_still_let_in(scope: Scope) -> bool:
     return record is None or not await record.is_refused_now()
 
 
-async def admitted(send: Send, exchange: Exchange, method: str) -> bool:
+async def admitted(scope: Scope, send: Send, exchange: Exchange, method: str) -> bool:
     """Whether to go on with a request; a caller who asks too often is told here."""
-    record = exchange.record
+    record = state_of(scope).record
     if record is None:
         return True
     record.open(method, exchange.called, exchange.id)

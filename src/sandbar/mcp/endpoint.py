@@ -277,7 +277,7 @@ class Endpoint:
             return None
         exchange = exchange_in(scope, self._service, road, version)
         name = f"{scope['method']} {scope['path']}"
-        return exchange if await admitted(send, exchange, name) else None
+        return exchange if await admitted(scope, send, exchange, name) else None
 
     async def _admitted(
         self,
@@ -291,7 +291,7 @@ class Endpoint:
         if not await is_still_let_in(scope):
             return None
         exchange = exchange_in(scope, self._service, road, version, message, len(body))
-        is_admitted = await admitted(send, exchange, message.get("method", _RESPONSE))
+        is_admitted = await admitted(scope, send, exchange, message.get("method", _RESPONSE))
         return exchange if is_admitted else None
 
 

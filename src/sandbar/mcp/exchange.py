@@ -24,9 +24,6 @@ Spelling = Literal["seed", "portable"]
 SMALL_BYTES_MAX = 64 * 1024
 
 LISTINGS = frozenset({"default", "core", "full", "classes", "all"})
-# What the protocol notes of a request in its scope.
-ROAD = "sandbar.mcp.road"
-FOLDED = "sandbar.mcp.folded"  # its answer is folded into one JSON object
 _SPELLINGS = frozenset({"seed", "portable"})
 
 

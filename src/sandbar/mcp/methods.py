@@ -17,7 +17,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from sandbar import __version__
-from sandbar.errors import Fault, Incorrect, Problem
+from sandbar.edge import defect
+from sandbar.errors import Incorrect, Problem
 from sandbar.faults import log_fault
 from sandbar.mcp.completion import Completion
 from sandbar.mcp.exchange import Exchange
@@ -213,14 +214,7 @@ async def translated(exchange: Exchange, result: Awaitable[T]) -> T:
     except Problem as problem:
         raise _said(exchange, problem) from None
     except Exception as error:  # noqa: BLE001 - the door: a defect leaves as a number only
-        fault_id = log_fault("mcp.handler-failed", error)
-        fault = Fault(
-            "server.fault",
-            "Internal error",
-            hint="retry; if it happens again, report the id",
-            data={"id": fault_id},
-        )
-        raise _said(exchange, fault) from None
+        raise _said(exchange, defect("mcp.handler-failed", error)) from None
 
 
 async def refused(exchange: Exchange, error: RefusedError) -> RefusedError:

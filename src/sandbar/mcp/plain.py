@@ -8,7 +8,7 @@ Before 2026-07-28 its errors are those of Sandwich MCP, the first of its kind:
     400  -32700   the body is no JSON
     405           anything but POST
 
-Who may come in, and how often, is the gate's. A request of 2026-07-28 takes the SDK's road, with
+Who may come in, and how often, is the edge's. A request of 2026-07-28 takes the SDK's road, with
 the errors that it has everywhere.
 """
 
@@ -113,7 +113,7 @@ class PlainEndpoint:
             len(body),
         )
         # What is no message the SDK refuses further on, without a row.
-        if wrong is None and not await admitted(send, exchange, message["method"]):
+        if wrong is None and not await admitted(scope, send, exchange, message["method"]):
             return
         if is_modern:  # its stream is folded, since nothing is open for long here
             await self._transports.serve(exchange, scope, replay(body, receive), Fold(send))
