@@ -1,6 +1,6 @@
 """The audit at the door: every request that was understood gets its row before its answer leaves.
 
-Whoever reads a request of somebody who has signed in says what it is (`Record.open`), asks whether
+The surface that reads a request of a known caller says what it is (`Record.open`), asks whether
 there are not too many of them (`admit`), and says how it ended (`fail`); the row is written by
 `settle`, at the latest when the answer begins. One that rode with a write is kept.
 """

@@ -45,7 +45,6 @@ from sandbar.mcp.wire import (
     PARSE_ERROR,
     RefusedError,
     failed,
-    protocol_error,
 )
 from sandbar.serving import Serving
 
@@ -181,11 +180,7 @@ class Endpoint:
         try:
             await open_subscription(self._methods, exchange, message, receive, send)
         except (RefusedError, Problem) as problem:
-            error = (
-                problem
-                if isinstance(problem, RefusedError)
-                else protocol_error(problem, exchange.version, exchange.request_id)
-            )
+            error = problem if isinstance(problem, RefusedError) else exchange.error(problem)
             if exchange.record is not None:
                 exchange.record.fail(error.word)
             await send_json(send, failed(message["id"], error))

@@ -38,7 +38,7 @@ REFUSED_CODES: dict[type[Problem], tuple[int, int]] = {
     Interrupted: (INTERNAL_ERROR, INTERNAL_ERROR),
     Fault: (INTERNAL_ERROR, INTERNAL_ERROR),
 }
-# Refused by their heads alone, and told so as ever: whoever sent them was not asked for a key.
+# Refused by their heads, before anybody was asked for a key: no code that speaks of keys fits.
 _HEADS = frozenset({"gate.origin", "gate.pipelined"})
 
 _JSON = b"application/json"
