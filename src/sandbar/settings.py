@@ -19,7 +19,7 @@ import msgspec
 from msgspec import inspect
 
 from sandbar.errors import Incorrect
-from sandbar.findings import Findings
+from sandbar.findings import Findings, data_of
 from sandbar.serving import Serving
 
 _PREFIX = "SANDBAR_"
@@ -203,4 +203,5 @@ def _invalid(findings: Findings) -> Incorrect:
         message = f"a setting is wrong: {found.at}: {found.message}"
         return Incorrect("settings.invalid", message, hint=found.hint or _PLACES)
     message = f"{findings.count} settings are wrong"
-    return Incorrect("settings.invalid", message, hint=_PLACES, data=findings.data())
+    listed = [{"hint": None} | one for one in data_of(findings.told)]
+    return Incorrect("settings.invalid", message, hint=_PLACES, data={"findings": listed})

@@ -235,7 +235,7 @@ def test_unsynced_commits_are_caught(
     server: StubbornServer, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control: commits that do not wait for the disk, and the same checks."""
-    monkeypatch.setattr(connection, "_INSIST_ON_SYNC", "SET synchronous_commit = off")
+    monkeypatch.setattr(connection._Q, "insist_on_sync", "SET synchronous_commit = off")
     with pytest.raises(AssertionError, match="was answered at") as caught:
         check_restarts(server, say, RESTARTS)
     say(f"caught: {str(caught.value).splitlines()[0]}")

@@ -154,7 +154,7 @@ FIGURES = [
         lambda: figures.broad_handlers(SOURCE),
     ),
     Figure("categories that a table forgot", 0, lambda: categories.forgotten(SOURCE)),
-    Figure("ladders of categories", 2, lambda: categories.ladders(SOURCE)),
+    Figure("ladders of categories", 1, lambda: categories.ladders(SOURCE)),
     Figure("names that say nothing", 0, lambda: figures.banned_names(SOURCE)),
     Figure("names that say nothing, in tests", 0, lambda: figures.banned_names(TESTS)),
     Figure("clock reads outside clock", 0, lambda: figures.clock_reads(SOURCE)),

@@ -27,8 +27,8 @@ def test_the_categories_that_are_read_are_those_there_are() -> None:
 
 def test_the_tables_that_are_known_are_found_and_whole() -> None:
     found = {place.path: place.what.split() for place in categories.tables(SOURCE)}
-    for path in ("sandbar/mcp/wire.py", "sandbar/projects/findings.py"):
-        assert sorted(found[path]) == sorted(CATEGORIES), path
+    for path in ("edge/refusing", "mcp/problems", "mcp/wire", "projects/findings"):
+        assert sorted(found[f"sandbar/{path}.py"]) == sorted(CATEGORIES), path
     assert categories.forgotten(SOURCE) == []
 
 

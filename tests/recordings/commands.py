@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,7 @@ class Told:
         self._folder.mkdir()
         self._database = place.database(self._folder) if place.postgres else "shell.db"
         scene.plain.know("shell", str(self._folder))
+        scene.plain.know("environment", sys.prefix)
         scene.plain.know("shell-database", self._database if place.postgres else "")
         self._environment = {
             "PATH": os.environ["PATH"],

@@ -14,7 +14,7 @@ import pytest
 
 from sandbar.database import Database
 from sandbar.errors import NotFound, Problem, Unavailable
-from sandbar.model import Workspace
+from sandbar.model import Question, Workspace
 from sandbar.verbs import Call
 from tests.conftest import Say
 from tests.tenancy.arena import Arena, NewArena, assert_kept_apart
@@ -119,13 +119,13 @@ def test_a_number_that_tells_of_another_tenant_is_noticed(
     """No canary comes back: only the world without a victim tells."""
     arena = new_arena()
     ours, theirs = arena.world.ours.workspace, arena.world.victim.workspace
-    query = Workspace.query
+    ask = Workspace.ask
 
-    def leaky(self: Workspace, class_: Any, where: Any = None, **more: Any) -> Any:
-        page = query(self, class_, where, **more)
+    def leaky(self: Workspace, question: Question) -> Any:
+        page = ask(self, question)
         return msgspec.structs.replace(page, t=theirs.last_t()) if self is ours else page
 
-    monkeypatch.setattr(Workspace, "query", leaky)
+    monkeypatch.setattr(Workspace, "ask", leaky)
     game = play(
         arena.attacker,
         arena.world,

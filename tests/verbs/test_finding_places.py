@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import sandbar
+from sandbar.access import add_account
 from sandbar.errors import Incorrect, Problem
 from sandbar.findings import (
     FINDINGS_MAX,
@@ -116,6 +117,23 @@ def test_the_findings_of_a_write_have_places(call: Call) -> None:
     assert ("slots.footwear/nmae", ["slot"]) in told(answer["errors"])
 
 
+def test_a_name_that_means_nothing_is_told_whatever_its_form(zorp: sandbar.Database) -> None:
+    name: Any = {"db/ident": "no/such"}
+    with pytest.raises(Problem) as caught:
+        zorp.create(name, {})
+    (found,) = caught.value.data["findings"]
+    assert (found["place"], found["unknown"]) == ("entity", '{"db/ident": "no/such"}')
+
+
+def test_what_is_kept_from_the_caller_is_a_finding_like_others(
+    call: Call, zorp: sandbar.Database
+) -> None:
+    made = add_account(zorp._workspace, "someone", role="reader").account
+    account = {"class": zorp.get(made.entity_id).class_, "attributes": {"db/ident": "account/none"}}
+    (found,) = call("entity.validate", account, role="writer")["errors"]
+    assert (found["place"], found["code"]) == ("entity", "entity.protected")
+
+
 def test_the_findings_of_a_call_and_a_query_have_places(call: Call) -> None:
     problem = refusal(call, "entity.query", {"limit": "ten", "clas": BOOT})
     assert sorted(told(problem.data["findings"])) == [
@@ -163,14 +181,30 @@ def test_the_findings_of_settings_have_places() -> None:
     ]
 
 
+def finding_forms(tree: Path) -> list[str]:
+    """Classes of findings, and findings that are put together by hand."""
+    found = []
+    for module in modules(tree):
+        for node in module.nodes:
+            if isinstance(node, ast.ClassDef) and "Finding" in node.name:
+                found.append(f"{module.path}: {node.name}")
+            if isinstance(node, ast.Dict):
+                pairs = zip(node.keys, node.values, strict=True)  # a JSON Schema has dicts in it
+                said = {ast.unparse(k) for k, v in pairs if k and not isinstance(v, ast.Dict)}
+                if said >= {"'code'", "'message'", "'hint'"}:
+                    found.append(f"{module.path}: by hand")
+    return found
+
+
 def test_there_is_one_form_of_finding_and_one_collector() -> None:
-    classes = [
-        f"{module.path}: {node.name}"
-        for module in modules(SOURCE)
-        for node in module.nodes
-        if isinstance(node, ast.ClassDef) and "Finding" in node.name
-    ]
-    assert classes == ["sandbar/findings.py: Finding", "sandbar/findings.py: Findings"]
+    ours = ["sandbar/findings.py: Finding", "sandbar/findings.py: Findings"]
+    assert finding_forms(SOURCE) == ours
+
+
+def test_another_form_would_be_found(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text('f = {"code": "c", "message": "m", "hint": None, "at": 1}')
+    (tmp_path / "b.py").write_text("class RestFinding: pass")
+    assert finding_forms(tmp_path) == ["a.py: by hand", "b.py: RestFinding"]
 
 
 # --- the collector -------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from sandbar.access.rights import rights_of_role
 from sandbar.access.scope import Reach, classes_within, is_within, reach_of
 from sandbar.access.sight import Sight
 from sandbar.errors import Forbidden, Incorrect, NotFound
+from sandbar.findings import data_of, finding_of
 from sandbar.model import (
     Answer,
     Askable,
@@ -228,7 +229,7 @@ class Guarded(Askable):
         except Forbidden as problem:
             if problem.code != "entity.protected":
                 raise
-            return [{"code": problem.code, "message": problem.message, "hint": problem.hint}]
+            return data_of([finding_of(problem)])
         guard = self._guard
         if guard is not None and not self._reach.may_write:
             # A reader may ask what is wrong with data, too, if not about accounts.

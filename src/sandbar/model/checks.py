@@ -13,8 +13,7 @@ from sandbar.model.properties import Property
 from sandbar.model.repairs import clearing
 from sandbar.model.schema import Class
 from sandbar.model.synonyms import slot_meant
-from sandbar.model.values.refusals import typed
-from sandbar.suggestions import Suggestion
+from sandbar.model.values.refusals import suggestion, typed
 
 VALUES_MAX = 10_000
 _SET = "use attributes (in an operation of entity.transact: set)"
@@ -105,7 +104,7 @@ def unknown_slot(cls: Class, name: str, given: Any = None) -> Incorrect:
     return Incorrect(
         "slot.unknown",
         f"{cls.ident} has no slot {name[:80]}",
-        hint=Suggestion(name, cls.slots, call, meant),
+        hint=suggestion(name, cls.slots, call, meant),
     )
 
 

@@ -15,7 +15,7 @@ from sandbar.model.properties import Property
 from sandbar.model.schema import Class, Schema
 from sandbar.model.synonyms import range_meant
 from sandbar.model.values import VALUE_TYPES
-from sandbar.model.values.refusals import MAX_ECHO, named, quoted, typed
+from sandbar.model.values.refusals import MAX_ECHO, named, quoted, suggestion, typed
 from sandbar.model.values.scalars import decode_ref
 from sandbar.suggestions import Suggestion
 
@@ -257,8 +257,7 @@ def _suggested(
         names = schema.property_names
     elif number in (core.SUBCLASS_OF, core.DOMAIN):
         names = schema.class_names
-    unknown = partial(typed, given) if isinstance(given, dict) else None
-    return Suggestion(given, chain(temps, names), call, meant, unknown)
+    return suggestion(given, chain(temps, names), call, meant)
 
 
 def _target(schema: Schema, slot: Property | None) -> Class | None:

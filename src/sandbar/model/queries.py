@@ -26,9 +26,9 @@ from sandbar.model.properties import Property
 from sandbar.model.rendering import render_read
 from sandbar.model.results import Page
 from sandbar.model.schema import Class, Schema
+from sandbar.model.values.refusals import suggestion
 from sandbar.patience import check as check_patience
 from sandbar.store import Between, Equals, Found, Position, Scan
-from sandbar.suggestions import Suggestion
 
 LIMIT_DEFAULT = 50
 LIMIT_MAX = 1000
@@ -230,7 +230,7 @@ class _Walk:
             plain, _, way = name.rpartition(" ") if isinstance(name, str) else ("", "", "")
             is_way = plain and way.lower() in ("asc", "desc")
             meant = f'use "{"-" if way.lower() == "desc" else ""}{plain}"' if is_way else None
-            hint = Suggestion(name, slots, call, meant)
+            hint = suggestion(name, slots, call, meant)
             raise NotFound(problem.code, problem.message, hint=hint, data=problem.data) from None
 
     # --- pages -------------------------------------------------------------------------------

@@ -19,9 +19,8 @@ from sandbar.model.expressions import Expression, compile_expression
 from sandbar.model.properties import Property
 from sandbar.model.reaching import reached
 from sandbar.model.values import VALUE_TYPES
-from sandbar.model.values.refusals import named
+from sandbar.model.values.refusals import named, suggestion
 from sandbar.store import Pair
-from sandbar.suggestions import Suggestion
 
 MetaDocs = Mapping[int, tuple[int, Doc]]  # id to class and document
 Changes = Mapping[int, tuple[int, Doc] | None]
@@ -315,7 +314,7 @@ class Schema:
         raise NotFound(
             "class.unknown",
             f"there is no class {named(name)}",
-            hint=Suggestion(name, self.class_names, "schema.classes lists them"),
+            hint=suggestion(name, self.class_names, "schema.classes lists them"),
             data={"class": named(name)},
         )
 
@@ -334,7 +333,7 @@ class Schema:
         raise NotFound(
             "property.unknown",
             f"there is no property {named(name)}",
-            hint=Suggestion(name, self.property_names, "schema.properties lists them"),
+            hint=suggestion(name, self.property_names, "schema.properties lists them"),
             data={"property": named(name)},
         )
 

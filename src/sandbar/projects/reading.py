@@ -8,7 +8,7 @@ from typing import Any
 
 from sandbar.codecs import Codec, Codecs, Parsed, Place, parse_one
 from sandbar.errors import Incorrect, Problem
-from sandbar.findings import Finding, data_of, finding_of
+from sandbar.findings import Finding, data_of
 from sandbar.model import Introspection
 from sandbar.projects.documents import SPEC
 from sandbar.projects.places import Places
@@ -65,12 +65,14 @@ def text_of(data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         message = f"line {line}: this is not UTF-8"
-        problem = Incorrect("project.encoding", "this is not UTF-8", hint="save the file as UTF-8")
+        found = Finding(
+            line=line,
+            code="project.encoding",
+            message="this is not UTF-8",
+            hint="save the file as UTF-8",
+        )
         raise Incorrect(
-            problem.code,
-            message,
-            hint=problem.hint,
-            data={"findings": data_of([finding_of(problem, line=line)])},
+            "project.encoding", message, hint=found.hint, data={"findings": data_of([found])}
         ) from None
 
 

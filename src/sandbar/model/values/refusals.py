@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from sandbar.errors import Incorrect
+from sandbar.suggestions import Suggestion
 
 MAX_ECHO = 80
 _TYPED_ITEMS, _TYPED_DEPTH = 8, 4
@@ -75,6 +78,17 @@ def _short(value: object, depth: int) -> object:
     if isinstance(value, dict):
         return {named(key): _short(item, depth + 1) for key, item in value.items()}
     return [_short(item, depth + 1) for item in value]
+
+
+def suggestion(
+    name: object,
+    candidates: Iterable[str],
+    call: str | Callable[[], str],
+    meant: str | None = None,
+) -> Suggestion:
+    """The hint that follows a name of nothing, which may be {slot: value}."""
+    unknown = partial(typed, name) if isinstance(name, dict) else None
+    return Suggestion(name, candidates, call, meant, unknown)
 
 
 def plain(value: object) -> str:
