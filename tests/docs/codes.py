@@ -127,8 +127,6 @@ def _values_of(name: str, scope: _Scope) -> list[str]:
         return [
             text
             for caller, call in scope.calls.get(function.name, [])
-            # One with fewer arguments is a call of another function of that name.
-            if place < len(call.args)
             for text in _texts(call.args[place], _Scope(caller, scope.calls))
         ]
     assigned = [

@@ -130,6 +130,8 @@ def test_no_part_of_a_key_is_logged_or_answered(app: App, house: object, ears: E
                     ears.answers.append(ask(port, BODY, head).body)
                 except IncompleteRead as cut_off:
                     ears.answers.append(cut_off.partial)
+                except ConnectionResetError:  # cut off before all of it was read
+                    ears.answers.append(b"")
             for line in (f"X-API-Key : {key}", f"X-API-Key: \0{key}", f"{key}: x", key):
                 request = (
                     f"GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{line}\r\n\r\n"

@@ -108,7 +108,7 @@ class Methods:
             if record is not None:
                 await settled(exchange)
         except RefusedError as error:
-            return failed(id, await refused(exchange, error))
+            return failed(id, await recorded(exchange, error))
         return {"jsonrpc": "2.0", "id": id, "result": result}
 
     async def _called(self, exchange: Exchange, name: str, params: Params | None) -> Result:
@@ -216,7 +216,7 @@ async def translated(exchange: Exchange, result: Awaitable[T]) -> T:
         raise exchange.error(defect("mcp.handler-failed", error)) from None
 
 
-async def refused(exchange: Exchange, error: RefusedError) -> RefusedError:
+async def recorded(exchange: Exchange, error: RefusedError) -> RefusedError:
     """The error to answer with, once the row that tells of it is committed."""
     if exchange.record is None:
         return error

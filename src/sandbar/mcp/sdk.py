@@ -33,7 +33,7 @@ from sandbar.edge.asgi import Receive, Scope, Send
 from sandbar.errors import Unavailable
 from sandbar.mcp.client import Client, Connection, Params
 from sandbar.mcp.exchange import Exchange, called_in
-from sandbar.mcp.methods import Methods, refused, settled, task_wish, translated
+from sandbar.mcp.methods import Methods, recorded, settled, task_wish, translated
 from sandbar.mcp.recording import OwnRecord
 from sandbar.mcp.sessions import IDLE_S
 from sandbar.mcp.table import Method, Result
@@ -161,7 +161,7 @@ class Adapter:
             if exchange.record is not None:
                 await settled(exchange)
         except RefusedError as error:
-            told = await refused(exchange, error)
+            told = await recorded(exchange, error)
             raise MCPError(told.code, told.message, told.data) from None
         except anyio.get_cancelled_exc_class():
             if own is not None:  # over HTTP the edge sees to it
