@@ -211,7 +211,7 @@ class Record:
         """Refused if the client has hung up, which its row says already."""
         with self._lock:
             if self._is_abandoned:
-                raise Interrupted(GONE, "the client hung up", hint="send it again")
+                raise Interrupted("client.gone", "the client hung up", hint="send it again")
             self._is_working = True
 
     def _end_work(self) -> bool:
