@@ -21,7 +21,7 @@ from sandbar.access.keys import KEY_PREFIX
 from sandbar.access.leads import add_leads, give_leads, lead_to
 from sandbar.access.metamodel import access_definitions, install_access
 from sandbar.access.narrowing import Key, narrowing_fields, words_of
-from sandbar.access.principals import find_owner, short_name
+from sandbar.access.principals import short_name
 from sandbar.access.processes import HouseGuard, kept_classes
 from sandbar.access.protected import is_protected, protected_classes, protected_roots
 from sandbar.access.rights import Grant, Rights
@@ -75,7 +75,6 @@ __all__ = [
     "create_workspace",
     "delete_workspace",
     "entity_count",
-    "find_owner",
     "give_leads",
     "install_access",
     "is_protected",

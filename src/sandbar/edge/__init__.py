@@ -12,7 +12,7 @@ from sandbar.edge.headers import HEADER_BYTES_MAX
 from sandbar.edge.health import Health
 from sandbar.edge.hosts import Hosts
 from sandbar.edge.recording import Record, Recorder
-from sandbar.edge.refusing import STATUSES, refuse, status_of
+from sandbar.edge.refusing import STATUSES, defect, status_of
 from sandbar.edge.signing_in import Authenticator
 from sandbar.edge.state import RequestState, state_of
 from sandbar.edge.surfaces import Refusal, Routes, Surface
@@ -31,7 +31,7 @@ __all__ = [
     "RequestState",
     "Routes",
     "Surface",
-    "refuse",
+    "defect",
     "state_of",
     "status_of",
 ]

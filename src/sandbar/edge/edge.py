@@ -25,12 +25,12 @@ from sandbar.edge.hosts import Hosts
 from sandbar.edge.lifespan import Running, live
 from sandbar.edge.pages import no_page
 from sandbar.edge.recording import Record, Recorder
+from sandbar.edge.refusing import defect
 from sandbar.edge.request_ids import request_id
 from sandbar.edge.signing_in import Authenticator, shown
 from sandbar.edge.state import KEY, RequestState
 from sandbar.edge.surfaces import Id, Routes, Surface
-from sandbar.errors import Fault, Problem, TooMany, Unauthenticated
-from sandbar.faults import log_fault
+from sandbar.errors import Problem, TooMany, Unauthenticated
 
 _ID_BODY_BYTES_MAX = 64 * 1024
 _ID_WAIT_S_MAX = 0.25
@@ -172,20 +172,10 @@ class Edge:
 
     async def _say(self, error: Exception, answer: Answer) -> None:
         """Say a problem as it is; of a defect only its number."""
-        problem = error if isinstance(error, Problem) else _defect(error)
+        problem = error if isinstance(error, Problem) else defect("app.request-failed", error)
         if answer.is_sent:
             raise error  # what has been sent must not look like a whole answer
         await answer.refuse(problem)
-
-
-def _defect(error: Exception) -> Fault:
-    fault_id = log_fault("app.request-failed", error)
-    return Fault(
-        "server.fault",
-        "Internal error",
-        hint="retry; if it happens again, report the id",
-        data={"id": fault_id},
-    )
 
 
 async def _id_of(surface: Surface, headers: Headers, receive: Receive) -> Id:

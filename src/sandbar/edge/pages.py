@@ -16,7 +16,7 @@ async def send_page(
 ) -> None:
     """A whole page."""
     length = (b"content-length", str(len(body)).encode())
-    named = [*(headers or ()), length, *([(b"content-type", kind)] if kind else ())]
+    named = [*(headers or ()), length, (b"content-type", kind)]
     await send({"type": "http.response.start", "status": status, "headers": named})
     await send({"type": "http.response.body", "body": body})
 

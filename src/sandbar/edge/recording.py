@@ -1,6 +1,6 @@
 """The audit at the door: every request that was understood gets its row before its answer leaves.
 
-Whoever reads a request of somebody who has signed in says what it is (`Record.open`), asks whether
+The surface that reads a request of a known caller says what it is (`Record.open`), asks whether
 there are not too many of them (`admit`), and says how it ended (`fail`); the row is written by
 `settle`, at the latest when the answer begins. One that rode with a write is kept.
 """
@@ -173,8 +173,7 @@ class Record:
 
     def working(self, work: Callable[[], T]) -> T:
         """Work in a thread that outlives its client if need be, and then keeps the row itself."""
-        if not self._begin_work():  # its row says so already
-            raise Interrupted("client.gone", "the client hung up", hint="send it again")
+        self._begin_work()
         try:
             with accompanied(self.note):
                 return work()
@@ -184,8 +183,7 @@ class Record:
 
     def writing(self, begin: Callable[[], Answer[T] | None]) -> Answer[T] | None:
         """Queue a write that outlives its client if need be; then its row is kept as well."""
-        if not self._begin_work():
-            raise Interrupted("client.gone", "the client hung up", hint="send it again")
+        self._begin_work()
         answer = None
         try:
             answer = begin()
@@ -209,10 +207,12 @@ class Record:
             self.fail(GONE)
             self._recorder.keep(note).add_done_callback(_complain)
 
-    def _begin_work(self) -> bool:
+    def _begin_work(self) -> None:
+        """Refused if the client has hung up, which its row says already."""
         with self._lock:
-            self._is_working = not self._is_abandoned
-            return self._is_working
+            if self._is_abandoned:
+                raise Interrupted("client.gone", "the client hung up", hint="send it again")
+            self._is_working = True
 
     def _end_work(self) -> bool:
         """Whether the row is left to us."""

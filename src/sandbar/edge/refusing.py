@@ -17,7 +17,9 @@ from sandbar.errors import (
     Unauthenticated,
     Unavailable,
     Unsupported,
+    category_of,
 )
+from sandbar.faults import log_fault
 
 STATUSES: dict[type[Problem], int] = {
     Incorrect: 400,
@@ -52,7 +54,18 @@ def status_of(problem: Problem) -> int:
     exact = _EXACT.get(problem.code)
     if exact is not None:
         return exact
-    return next(STATUSES[kind] for kind in type(problem).__mro__ if kind in STATUSES)
+    return STATUSES[category_of(problem)]
+
+
+def defect(what: str, error: BaseException) -> Fault:
+    """What is said of a defect: the number under which the log has it."""
+    fault_id = log_fault(what, error)
+    return Fault(
+        "server.fault",
+        "Internal error",
+        hint="retry; if it happens again, report the id",
+        data={"id": fault_id},
+    )
 
 
 async def refuse(

@@ -29,10 +29,15 @@ class Runner:
         self._limiter: anyio.CapacityLimiter | None = None
         self._of_caller: dict[Caller, anyio.CapacityLimiter] = {}
 
-    async def run(self, caller: Caller, work: Callable[[], T]) -> T:
-        """Run in a worker thread; if the client goes away, the work is told to stop."""
+    async def run(
+        self, caller: Caller, work: Callable[[], T], patience: Patience | None = None
+    ) -> T:
+        """Run in a worker thread; if the client goes away, the work is told to stop.
+
+        `patience` is that of a call of which some has passed already.
+        """
         async with self.turn(caller):
-            return await self._run(work)
+            return await self._run(work, patience or self.patience())
 
     @asynccontextmanager
     async def turn(self, caller: Caller) -> AsyncIterator[None]:
@@ -66,7 +71,8 @@ class Runner:
                 loop.call_soon_threadsafe(wake)
 
         answer.add_done_callback(tell)
-        timer = loop.call_later(patience.remaining_s() or 0.0, answer.cancel)
+        left_s = patience.remaining_s()
+        timer = None if left_s is None else loop.call_later(left_s, answer.cancel)
         try:
             await woken
         except asyncio.CancelledError:
@@ -74,17 +80,17 @@ class Runner:
             answer.cancel()
             raise
         finally:
-            timer.cancel()
+            if timer is not None:
+                timer.cancel()
         return patience.problem() if answer.is_cancelled() else answer.exception()
 
     def patience(self) -> Patience:
         """As long as a call may take from now on."""
         return Patience(self._deadline_s)
 
-    async def _run(self, work: Callable[[], T]) -> T:
+    async def _run(self, work: Callable[[], T], patience: Patience) -> T:
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(_THREADS)
-        patience = self.patience()
 
         def limited_work() -> T:
             with limited(patience):

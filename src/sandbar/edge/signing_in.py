@@ -1,4 +1,4 @@
-"""Who is asking: from a key to a caller, and what HTTP wants to be said to those who are nobody."""
+"""Who is asking: from a key to a caller, and what HTTP wants beside a refusal."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from sandbar.edge.asgi import Scope, Send, send_bytes
 from sandbar.errors import TooMany
 from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.frames import send_json
-from sandbar.mcp.wire import failed, protocol_error
+from sandbar.mcp.wire import failed
 
 
 async def is_still_let_in(scope: Scope) -> bool:
@@ -18,16 +18,16 @@ async def is_still_let_in(scope: Scope) -> bool:
     return record is None or not await record.is_refused_now()
 
 
-async def admitted(send: Send, exchange: Exchange, method: str) -> bool:
+async def admitted(scope: Scope, send: Send, exchange: Exchange, method: str) -> bool:
     """Whether to go on with a request; a caller who asks too often is told here."""
-    record = exchange.record
+    record = state_of(scope).record
     if record is None:
         return True
     record.open(method, exchange.called, exchange.id)
     try:
         await record.admit()
     except TooMany as problem:
-        error = protocol_error(problem, exchange.version, exchange.request_id)
+        error = exchange.error(problem)
         wait = str(problem.data["retry-after-s"]).encode()
         await send_json(send, failed(exchange.id, error), 429, (b"retry-after", wait))
         return False

@@ -8,11 +8,6 @@ from sandbar.edge.asgi import Send, begin_stream, end_stream, send_part
 from sandbar.mcp.frames import frame, send_json
 
 
-async def say_nothing(message: dict[str, Any]) -> None:
-    """For requests that nobody hears before their answer."""
-    del message
-
-
 class Answer:
     """A bare answer: JSON, or a stream as soon as there is something to say before the end."""
 

@@ -13,7 +13,7 @@ import anyio.abc
 
 from sandbar.edge.streams import Stream
 from sandbar.errors import Unavailable
-from sandbar.mcp.wire import is_modern
+from sandbar.mcp.wire import is_modern, notification
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
@@ -110,10 +110,7 @@ class BareClient(Client):
 
     async def notify(self, method: str, params: Params | None) -> None:
         """Say it on the stream that will bring the answer, if there is one."""
-        message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
-        if params is not None:
-            message["params"] = params
-        await self._notify(message)
+        await self._notify(notification(method, params))
 
     async def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Likewise."""

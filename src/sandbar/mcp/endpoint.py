@@ -45,7 +45,6 @@ from sandbar.mcp.wire import (
     PARSE_ERROR,
     RefusedError,
     failed,
-    protocol_error,
 )
 from sandbar.serving import Serving
 
@@ -181,11 +180,7 @@ class Endpoint:
         try:
             await open_subscription(self._methods, exchange, message, receive, send)
         except (RefusedError, Problem) as problem:
-            error = (
-                problem
-                if isinstance(problem, RefusedError)
-                else protocol_error(problem, exchange.version, exchange.request_id)
-            )
+            error = problem if isinstance(problem, RefusedError) else exchange.error(problem)
             if exchange.record is not None:
                 exchange.record.fail(error.word)
             await send_json(send, failed(message["id"], error))
@@ -277,7 +272,7 @@ class Endpoint:
             return None
         exchange = exchange_in(scope, self._service, road, version)
         name = f"{scope['method']} {scope['path']}"
-        return exchange if await admitted(send, exchange, name) else None
+        return exchange if await admitted(scope, send, exchange, name) else None
 
     async def _admitted(
         self,
@@ -291,7 +286,7 @@ class Endpoint:
         if not await is_still_let_in(scope):
             return None
         exchange = exchange_in(scope, self._service, road, version, message, len(body))
-        is_admitted = await admitted(send, exchange, message.get("method", _RESPONSE))
+        is_admitted = await admitted(scope, send, exchange, message.get("method", _RESPONSE))
         return exchange if is_admitted else None
 
 

@@ -76,7 +76,7 @@ def is_response(message: Any) -> bool:
 
 
 async def whole_body(scope: Scope, receive: Receive, send: Send) -> bytes | None:
-    """The whole body (the edge has limited it); None if the client hung up or is too slow."""
+    """The whole body (the edge limits it); None if the client hung up or is too slow."""
     parts: list[bytes] = []
     with anyio.move_on_after(BODY_S):
         while True:

@@ -13,8 +13,10 @@ from sandbar.audit import Note
 from sandbar.database import Database
 from sandbar.edge import state_of
 from sandbar.edge.asgi import Scope
+from sandbar.errors import Problem
 from sandbar.mcp.client import Client
 from sandbar.mcp.recording import Record
+from sandbar.mcp.wire import RefusedError, protocol_error
 from sandbar.serving import ToolListing
 from sandbar.verbs import Call, Channel, Verb
 
@@ -24,9 +26,6 @@ Spelling = Literal["seed", "portable"]
 SMALL_BYTES_MAX = 64 * 1024
 
 LISTINGS = frozenset({"default", "core", "full", "classes", "all"})
-# What the protocol notes of a request in its scope.
-ROAD = "sandbar.mcp.road"
-FOLDED = "sandbar.mcp.folded"  # its answer is folded into one JSON object
 _SPELLINGS = frozenset({"seed", "portable"})
 
 
@@ -51,6 +50,10 @@ class Exchange(msgspec.Struct, frozen=True):
     def note(self) -> Note | None:
         """Its row in the audit, if somebody else keeps that."""
         return None if self.record is None else self.record.note
+
+    def error(self, problem: Problem, *, code: int | None = None) -> RefusedError:
+        """A problem as an error of its revision, which bears its id."""
+        return protocol_error(problem, self.version, self.request_id, code=code)
 
     def call(
         self,

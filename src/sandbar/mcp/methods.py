@@ -17,7 +17,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from sandbar import __version__
-from sandbar.errors import Fault, Incorrect, Problem
+from sandbar.edge import defect
+from sandbar.errors import Incorrect, Problem
 from sandbar.faults import log_fault
 from sandbar.mcp.completion import Completion
 from sandbar.mcp.exchange import Exchange
@@ -42,7 +43,6 @@ from sandbar.mcp.wire import (
     failed,
     is_modern,
     knows_tasks,
-    protocol_error,
 )
 
 T = TypeVar("T")
@@ -146,7 +146,7 @@ class Methods:
         try:
             asked = types.InitializeRequestParams.model_validate(params, by_name=False)
         except ValidationError:
-            error = protocol_error(wrong_params(), exchange.version, exchange.request_id)
+            error = exchange.error(wrong_params())
             if exchange.record is not None:
                 exchange.record.fail(error.word)
             return failed(message["id"], error)
@@ -209,18 +209,11 @@ async def translated(exchange: Exchange, result: Awaitable[T]) -> T:
     except RefusedError as error:
         raise completed_error(error, exchange.request_id) from None
     except ValidationError:
-        raise _said(exchange, wrong_params()) from None
+        raise exchange.error(wrong_params()) from None
     except Problem as problem:
-        raise _said(exchange, problem) from None
+        raise exchange.error(problem) from None
     except Exception as error:  # noqa: BLE001 - the door: a defect leaves as a number only
-        fault_id = log_fault("mcp.handler-failed", error)
-        fault = Fault(
-            "server.fault",
-            "Internal error",
-            hint="retry; if it happens again, report the id",
-            data={"id": fault_id},
-        )
-        raise _said(exchange, fault) from None
+        raise exchange.error(defect("mcp.handler-failed", error)) from None
 
 
 async def recorded(exchange: Exchange, error: RefusedError) -> RefusedError:
@@ -241,11 +234,7 @@ async def settled(exchange: Exchange) -> None:
     try:
         await exchange.record.settle()
     except Problem as problem:
-        raise _said(exchange, problem) from None
-
-
-def _said(exchange: Exchange, problem: Problem) -> RefusedError:
-    return protocol_error(problem, exchange.version, exchange.request_id)
+        raise exchange.error(problem) from None
 
 
 def task_wish(version: str, params: Params) -> Params | None:

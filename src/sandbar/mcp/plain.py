@@ -8,7 +8,7 @@ Before 2026-07-28 its errors are those of Sandwich MCP, the first of its kind:
     400  -32700   the body is no JSON
     405           anything but POST
 
-Who may come in, and how often, is the gate's. A request of 2026-07-28 takes the SDK's road, with
+Who may come in, and how often, is the edge's. A request of 2026-07-28 takes the SDK's road, with
 the errors that it has everywhere.
 """
 
@@ -46,7 +46,6 @@ from sandbar.mcp.wire import (
     PARSE_ERROR,
     RefusedError,
     failed,
-    protocol_error,
 )
 from sandbar.packs import PackEndpoint
 from sandbar.verbs import Content
@@ -113,7 +112,7 @@ class PlainEndpoint:
             len(body),
         )
         # What is no message the SDK refuses further on, without a row.
-        if wrong is None and not await admitted(send, exchange, message["method"]):
+        if wrong is None and not await admitted(scope, send, exchange, message["method"]):
             return
         if is_modern:  # its stream is folded, since nothing is open for long here
             await self._transports.serve(exchange, scope, replay(body, receive), Fold(send))
@@ -143,11 +142,11 @@ class PlainEndpoint:
             elif method == "tools/call":
                 result = await self._call(exchange, params)
             else:
-                raise _wire(_no_method(method), exchange, METHOD_NOT_FOUND)
+                raise exchange.error(_no_method(method), code=METHOD_NOT_FOUND)
         except RefusedError as error:
             return _refused(exchange, message, error)
         except Problem as problem:
-            return _refused(exchange, message, _wire(problem, exchange, TOOL_FAILED))
+            return _refused(exchange, message, exchange.error(problem, code=TOOL_FAILED))
         return {"jsonrpc": "2.0", "id": message["id"], "result": result}
 
     # --- methods -----------------------------------------------------------------------------
@@ -164,16 +163,16 @@ class PlainEndpoint:
 
     async def _list(self, exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
         if params.get("cursor") is not None:  # there is one page, so nobody was given a cursor
-            raise _wire(wrong_params(), exchange, INVALID_PARAMS)
+            raise exchange.error(wrong_params(), code=INVALID_PARAMS)
         tools = await self._service.read(exchange, lambda: self._methods.tools.listed(exchange))
         return {"tools": [{key: tool[key] for key in tool if key != "execution"} for tool in tools]}
 
     async def _call(self, exchange: Exchange, params: dict[str, Any]) -> dict[str, Any]:
         name, arguments = params.get("name"), params.get("arguments")
         if not isinstance(name, str) or not isinstance(arguments, dict | None):
-            raise _wire(wrong_params(), exchange, INVALID_PARAMS)
+            raise exchange.error(wrong_params(), code=INVALID_PARAMS)
         if name not in self._endpoint.tools:
-            raise _wire(self._no_tool(name), exchange, METHOD_NOT_FOUND)
+            raise exchange.error(self._no_tool(name), code=METHOD_NOT_FOUND)
         try:
             call = exchange.call(name, arguments or {})
             result = await self._service.perform(exchange, call)
@@ -182,8 +181,8 @@ class PlainEndpoint:
                 _fail(exchange, problem.code)
                 return failure(problem)
             if problem.code == "verb.unknown":
-                raise _wire(self._no_tool(name), exchange, METHOD_NOT_FOUND) from None
-            raise _wire(problem, exchange, TOOL_FAILED) from None
+                raise exchange.error(self._no_tool(name), code=METHOD_NOT_FOUND) from None
+            raise exchange.error(problem, code=TOOL_FAILED) from None
         if isinstance(result, Content) and result.is_error:
             _fail(exchange, SAID_SO)
         return shown(result, modern=False)
@@ -214,7 +213,3 @@ def _fail(exchange: Exchange, code: str) -> None:
     """Tell the audit how it ended."""
     if exchange.record is not None:
         exchange.record.fail(code)
-
-
-def _wire(problem: Problem, exchange: Exchange, code: int) -> RefusedError:
-    return protocol_error(problem, exchange.version, exchange.request_id, code=code)

@@ -18,10 +18,10 @@ from sandbar.errors import (
     Unauthenticated,
     Unavailable,
     Unsupported,
+    category_of,
 )
+from sandbar.mcp.wire import INTERNAL_ERROR, INVALID_REQUEST, failed, json_encode, protocol_error
 
-INVALID_REQUEST = -32600
-INTERNAL_ERROR = -32603
 _UNAUTHORIZED = -32001
 _TOO_MANY = -32029
 
@@ -38,7 +38,7 @@ REFUSED_CODES: dict[type[Problem], tuple[int, int]] = {
     Interrupted: (INTERNAL_ERROR, INTERNAL_ERROR),
     Fault: (INTERNAL_ERROR, INTERNAL_ERROR),
 }
-# Refused by their heads alone, and told so as ever: whoever sent them was not asked for a key.
+# Refused by their heads, before anybody was asked for a key: no code that speaks of keys fits.
 _HEADS = frozenset({"gate.origin", "gate.pipelined"})
 
 _JSON = b"application/json"
@@ -51,12 +51,8 @@ class _Numbered(msgspec.Struct):
 
 def say(problem: Problem, refusal: Refusal) -> tuple[bytes, bytes]:
     """A JSON-RPC error; its data says under which id the log knows the request."""
-    data = {**problem.data, "code": problem.code, "hint": problem.hint}
-    if refusal.request_id is not None:
-        data["request-id"] = refusal.request_id
-    error = {"code": _code_of(problem, refusal), "message": problem.message, "data": data}
-    body = msgspec.json.encode({"jsonrpc": "2.0", "id": refusal.id, "error": error})
-    return body, _JSON
+    error = protocol_error(problem, "", refusal.request_id, code=_code_of(problem, refusal))
+    return json_encode(failed(refusal.id, error)), _JSON
 
 
 def id_in(body: bytes) -> int | str | None:
@@ -72,7 +68,7 @@ def _code_of(problem: Problem, refusal: Refusal) -> int:
         return INTERNAL_ERROR
     if problem.code in _HEADS:
         return INVALID_REQUEST
-    old, new = next(REFUSED_CODES[kind] for kind in type(problem).__mro__ if kind in REFUSED_CODES)
+    old, new = REFUSED_CODES[category_of(problem)]
     return new if is_modern(refusal.headers) else old
 
 

@@ -14,7 +14,7 @@ from sandbar.mcp.instructions import tool_name
 from sandbar.mcp.service import Service
 from sandbar.mcp.table import Method, Params, Result
 from sandbar.mcp.talk import Talk, asked
-from sandbar.mcp.wire import complete, protocol_error
+from sandbar.mcp.wire import complete
 from sandbar.packs import (
     Prompt,
     get_prompt,
@@ -62,7 +62,7 @@ class Prompts:
                 exchange, lambda: self._render(exchange, name, arguments, talk)
             )
         except Problem as problem:
-            raise protocol_error(problem, exchange.version, exchange.request_id) from problem
+            raise exchange.error(problem) from problem
         if isinstance(rendered, Verbatim):
             return rendered.value
         if isinstance(rendered, NeedsInput):

@@ -20,18 +20,9 @@ T = TypeVar("T")
 
 
 class Record(Protocol):
-    """One request on its way into the audit."""
+    """One request on its way into the audit, as its method sees it."""
 
     note: Note | None
-
-    def open(self, method: str, verb: str | None = None, id: int | str | None = None) -> None:
-        """Say what is asked for, and by which id the client knows it."""
-
-    async def is_refused_now(self) -> bool:
-        """Whether its caller is let in no more, which is answered already."""
-
-    async def admit(self) -> None:
-        """Go on only if the caller has not asked too often."""
 
     def fail(self, code: str) -> None:
         """Say how it ended, if not well."""
@@ -47,21 +38,11 @@ class Record(Protocol):
 
 
 class OwnRecord:
-    """The record of a request that came by no gate."""
+    """The record of a request over standard input, which passes no edge."""
 
     def __init__(self, database: Database, caller: Caller, method: str, verb: str | None) -> None:
         self._journal = database.journal
         self.note: Note | None = database.note(caller, surface="stdio", method=method, verb=verb)
-
-    def open(self, method: str, verb: str | None = None, id: int | str | None = None) -> None:
-        """It is open from the start."""
-
-    async def is_refused_now(self) -> bool:
-        """Nobody signs in here."""
-        return False
-
-    async def admit(self) -> None:
-        """Whoever starts us on their own file is not limited."""
 
     def fail(self, code: str) -> None:
         """Say how it ended; the first word counts."""

@@ -24,7 +24,6 @@ from sandbar.mcp.wire import (
     complete,
     is_modern,
     json_encode,
-    protocol_error,
 )
 from sandbar.model import Entity, Introspection, Page
 from sandbar.verbs import EXPORT_URI, ZIP
@@ -165,7 +164,7 @@ class Resources:
                 exchange.caller, None if name == "all" else name, exchange.note
             )
         except Problem as problem:
-            raise protocol_error(problem, exchange.version, exchange.request_id) from problem
+            raise exchange.error(problem) from problem
 
     def find(self, exchange: Exchange, uri: str) -> Entity:
         """The entity behind a URI; its class must be the one that the URI names."""
@@ -225,14 +224,14 @@ def missing(exchange: Exchange, uri: str) -> RefusedError:
         hint="resources/list shows what there is",
         data={"uri": uri[:2000]},
     )
-    return protocol_error(problem, exchange.version, exchange.request_id, code=code)
+    return exchange.error(problem, code=code)
 
 
 def _unreadable(exchange: Exchange, uri: str, problem: Problem) -> RefusedError:
     """A URI that names nothing is missing; anything else is said as it is."""
     if problem.code.startswith(("entity.", "ident.", "keyword.", "value.", "reference.")):
         return missing(exchange, uri)
-    return protocol_error(problem, exchange.version, exchange.request_id)
+    return exchange.error(problem)
 
 
 def _natives(schema: Introspection) -> list[str]:

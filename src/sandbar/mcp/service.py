@@ -16,6 +16,7 @@ from sandbar.mcp.exchange import Exchange
 from sandbar.mcp.left_open import LeftOpen
 from sandbar.mcp.sessions import Sessions
 from sandbar.model import Answer, SecretNotHashed, Written
+from sandbar.patience import Patience
 from sandbar.serving import Serving
 from sandbar.verbs import Begun, Call
 
@@ -81,12 +82,13 @@ class Service:
             error = problem
         if error is not None and not isinstance(error, SecretNotHashed):
             raise await self.runner.run(exchange.caller, lambda: database.explained(call, error))
-        again = msgspec.structs.replace(call, deadline=None)
-        return await self.read(exchange, lambda: database.perform(again))
+        return await self.read(exchange, lambda: database.perform(call), patience)
 
-    async def read(self, exchange: Exchange, work: Callable[[], T]) -> T:
+    async def read(
+        self, exchange: Exchange, work: Callable[[], T], patience: Patience | None = None
+    ) -> T:
         """Do something that may take a while; what it writes takes the row of the audit along."""
         record = exchange.record
         if record is None:
-            return await self.runner.run(exchange.caller, work)
-        return await self.runner.run(exchange.caller, lambda: record.working(work))
+            return await self.runner.run(exchange.caller, work, patience)
+        return await self.runner.run(exchange.caller, lambda: record.working(work), patience)

@@ -14,7 +14,7 @@ from sandbar.mcp.methods import Methods
 from sandbar.mcp.notices import said
 from sandbar.mcp.subscriptions import OpenStream
 from sandbar.mcp.task_news import TaskNews, said_as_seeds
-from sandbar.mcp.wire import INVALID_PARAMS, RefusedError, failed, protocol_error
+from sandbar.mcp.wire import INVALID_PARAMS, RefusedError, failed, notification
 
 _QUIET_S = 15.0
 _RETRY_AFTER_S = b"10"
@@ -55,7 +55,7 @@ async def _serve(
 ) -> None:
     problem = await methods.service.streams.open(stream)
     if problem is not None:
-        error = protocol_error(problem, exchange.version, exchange.request_id)
+        error = exchange.error(problem)
         body = failed(None if first is None else first["id"], error)
         await send_json(send, body, 429, (b"retry-after", _RETRY_AFTER_S))
         return
@@ -76,10 +76,7 @@ async def _serve(
 async def _tell(stream: Stream, task_news: TaskNews, send: Send) -> None:
     while (due := await stream.due(_QUIET_S)) is not None:
         for method, params in (*said(due), *await task_news.due()):
-            message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
-            if params is not None:
-                message["params"] = params
-            await send_part(send, frame(message))
+            await send_part(send, frame(notification(method, params)))
         if not due:
             await send_part(send, KEEP_ALIVE)
 

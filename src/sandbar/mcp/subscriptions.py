@@ -28,7 +28,7 @@ from sandbar.mcp.table import Method, Params, Result
 from sandbar.mcp.task_asking import ask_session
 from sandbar.mcp.task_news import TaskNews, said_in_session, said_to_listener
 from sandbar.mcp.tasks import declares_tasks, missing_extension
-from sandbar.mcp.wire import INVALID_PARAMS, RefusedError, complete, protocol_error
+from sandbar.mcp.wire import INVALID_PARAMS, RefusedError, complete
 from sandbar.verbs import Task
 
 _QUIET_S = 15.0
@@ -71,7 +71,7 @@ class Subscriptions:
         stream = SessionStream(caller, _ALL_LISTS)
         problem = await self._service.streams.open(stream)
         if problem is not None:
-            raise protocol_error(problem, exchange.version, exchange.request_id)
+            raise exchange.error(problem)
         connection.stream = stream
         connection.on_close(self._service.streams.close, stream)
         if connection.id is not None:
@@ -141,7 +141,7 @@ class Subscriptions:
         watched = await self._service.read(exchange, lambda: self._resources.watched(exchange, uri))
         for stream in self._mine(exchange):
             if not stream.watch(uri, watched):
-                raise protocol_error(too_many(), exchange.version, exchange.request_id)
+                raise exchange.error(too_many())
         return {}
 
     async def unsubscribe(self, exchange: Exchange, params: Params) -> Result:
@@ -163,7 +163,7 @@ class Subscriptions:
                 "there is no open stream that could be told",
                 hint="open GET /mcp/sse first, or send this with Accept: text/event-stream",
             )
-            raise protocol_error(problem, exchange.version, exchange.request_id)
+            raise exchange.error(problem)
         return streams
 
     # --- subscriptions/listen ----------------------------------------------------------------
@@ -176,7 +176,7 @@ class Subscriptions:
         stream = Stream(exchange.caller, _wanted_lists(wanted))
         problem = await self._service.streams.open(stream)
         if problem is not None:
-            raise protocol_error(problem, exchange.version, exchange.request_id)
+            raise exchange.error(problem)
         meta = {_SUBSCRIPTION: exchange.id}
         try:
             honoured = _honoured(wanted)

@@ -31,7 +31,6 @@ from sandbar.mcp.wire import (
     complete,
     is_modern,
     knows_tasks,
-    protocol_error,
 )
 from sandbar.model import is_over_budget
 from sandbar.verbs import TASK_METHODS, Task, TaskList
@@ -153,7 +152,7 @@ class TaskMethods:
         problem = await self._service.streams.open(stream)
         if problem is not None:
             problem = problem if is_over_budget(problem) else too_many_waiting()
-            raise protocol_error(problem, exchange.version, exchange.request_id)
+            raise exchange.error(problem)
         try:
             while True:
                 task = await self._find(exchange, handle)

@@ -30,7 +30,6 @@ from sandbar.mcp.wire import (
     is_modern,
     json_encode,
     knows_tasks,
-    protocol_error,
 )
 from sandbar.verbs import (
     Content,
@@ -236,7 +235,7 @@ class Tools:
         if problem.code == "verb.unknown":
             raise self._unknown_tool(exchange, problem, name)
         if isinstance(problem, Fault):
-            raise protocol_error(problem, exchange.version, exchange.request_id)
+            raise exchange.error(problem)
         if problem.code == "client.capability-missing" and is_modern(exchange.version):
             raise RefusedError(MISSING_CAPABILITY, problem.message, problem.data)
         return complete(exchange.version, failure(problem))

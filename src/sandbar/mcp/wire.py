@@ -119,6 +119,14 @@ def failed(id: int | str | None, error: RefusedError) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id, "error": shown}
 
 
+def notification(method: str, params: dict[str, Any] | None) -> dict[str, Any]:
+    """A whole message that asks for no answer."""
+    message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+    if params is not None:
+        message["params"] = params
+    return message
+
+
 def completed_error(error: RefusedError, request_id: str | None) -> RefusedError:
     """An error of the protocol with what all of ours carry: a code, a hint, the request's id."""
     given = error.data if isinstance(error.data, dict) else {}

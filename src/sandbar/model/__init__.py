@@ -44,7 +44,7 @@ from sandbar.model.parts import definition_parts
 from sandbar.model.patterns import compile_pattern
 from sandbar.model.placing import Place
 from sandbar.model.plain_words import UNREADABLE, said_plainly, what_it_takes
-from sandbar.model.preview import Foreseen, Preview
+from sandbar.model.preview import Preview
 from sandbar.model.purging import PurgeMode
 from sandbar.model.queries import Question
 from sandbar.model.results import (
@@ -99,7 +99,6 @@ __all__ = [
     "Entity",
     "EntityChange",
     "Expression",
-    "Foreseen",
     "Former",
     "Guard",
     "HistoryEntry",

@@ -114,10 +114,13 @@ class Definitions:
         """What the caller has no right to write, or what exists forbids: said of each alone."""
         refused: dict[int, list[dict[str, Any]]] = {}
         operations = _operations(verdicts)
+        try:
+            preview = self._db.preview()  # one for all: of what is foreseen nothing stays
+            self._prepare(preview, operations)
+        except REFUSALS:
+            return refused  # this is about none of them alone
         for at, op in enumerate(operations):
             try:
-                preview = self._db.preview()
-                self._prepare(preview, operations)
                 preview.foresee([op])
             except REFUSALS as problem:
                 if isinstance(problem, kind):  # else it needs the others

@@ -33,7 +33,7 @@ from sandbar.verbs.content import (
     Text,
     Verbatim,
 )
-from sandbar.verbs.context import Context, Services
+from sandbar.verbs.context import Context
 from sandbar.verbs.dispatch import Begun, dispatch, explain
 from sandbar.verbs.tasks import Started, Task, Tasks, replies_in
 
@@ -61,7 +61,6 @@ __all__ = [
     "NeedsInput",
     "Part",
     "Permission",
-    "Services",
     "Started",
     "Task",
     "TaskList",
